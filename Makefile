@@ -1,0 +1,76 @@
+# The front door. Every target first installs what it needs (scripts/setup); the second run of each is quick.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+FUZZ_SECONDS ?= 300
+CXX_FILES = $$(git ls-files --cached --others --exclude-standard 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h')
+PYTHON_FILES = python tests scripts/run_tests
+
+# $(call compile,PRESET,TARGETS): configures once, then builds. CMake itself notices changed build files.
+define compile
+	@cmake --preset $(1) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(1) --target $(2)
+endef
+
+.PHONY: help build test test-long demo static bench lint format fuzz clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+build: ## the program, build/lightline
+	@scripts/setup build test
+	$(call compile,release,lightline)
+
+demo: build ## a short tour of what lightline does
+	@scripts/demo build/lightline
+
+test: ## all tests, with one closing line: N passed, N failed, N skipped
+	@scripts/setup build test python
+	$(call compile,release,all)
+	@scripts/run_tests build
+
+test-long: ## the tests with long cases, then again under the address and undefined-behaviour sanitizers
+	@scripts/setup build test python
+	$(call compile,release,all)
+	@LIGHTLINE_LONG=1 scripts/run_tests build
+	$(call compile,debug,all)
+	@scripts/run_tests build-debug
+
+static: ## build-static/lightline, which needs no shared libraries beyond libc and libm
+	@scripts/setup build
+	$(call compile,static,lightline)
+	@extra=$$(ldd build-static/lightline | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true); \
+	if [[ -n $$extra ]]; then echo "build-static/lightline still needs:"; echo "$$extra"; exit 1; fi
+	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE 'lib[cm]\.so\.[0-9]+' | xargs)"
+
+bench: ## speed, as ratios within one run
+	@scripts/setup build bench
+	$(call compile,bench,all)
+	@for program in build-bench/tests/bench/*_bench; do "$$program"; done
+
+lint: ## clang-format, clang-tidy and ruff
+	@scripts/setup build test python lint
+	@clang-format-16 --dry-run --Werror $(CXX_FILES)
+	$(call compile,release,all)
+	@git ls-files --cached --others --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-16 -p build --quiet --warnings-as-errors='*' 2>/dev/null
+	@if [[ -x .venv/bin/ruff ]]; then .venv/bin/ruff check $(PYTHON_FILES) && .venv/bin/ruff format --check $(PYTHON_FILES); else echo "note: ruff is not installed; Python files were not checked"; fi
+
+format: ## rewrite the sources as lint wants them
+	@scripts/setup python lint
+	@clang-format-16 -i $(CXX_FILES)
+	@if [[ -x .venv/bin/ruff ]]; then .venv/bin/ruff format $(PYTHON_FILES); fi
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fuzz
+	@scripts/setup build fuzz
+	$(call compile,fuzz,all)
+	@for program in build-fuzz/tests/fuzz/*_fuzz; do \
+	  name=$$(basename "$$program"); mkdir -p ".cache/fuzz/$$name"; seeds=tests/fuzz/corpus/$$name; \
+	  echo "$$name: $(FUZZ_SECONDS) s"; \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
+	    -artifact_prefix=".cache/fuzz/$$name-" ".cache/fuzz/$$name" $$([[ -d $$seeds ]] && echo "$$seeds"); \
+	done
+
+clean: ## remove what was built; .venv and .cache stay
+	@rm -rf build build-*

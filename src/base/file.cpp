@@ -1,0 +1,279 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lzma.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/stream.h"
+
+namespace lightline {
+namespace {
+
+constexpr size_t chunk_size = size_t(1) << 18;
+constexpr size_t line_limit = size_t(1) << 30;
+
+Error system_error(std::string_view what, int number, const std::string& path, std::string hint) {
+  return {ErrorCode::io, fmt::format("can not {} the file: {}", what, std::generic_category().message(number)), std::move(hint), {path}};
+}
+Error out_of_memory() { return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"}; }
+Error too_large(uint64_t limit) {
+  return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  bool close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+// Calls `chunk` with pieces of the raw file.
+Status read_chunks(const std::string& path, const std::function<Status(std::string_view)>& chunk) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_error("open", errno, path, "check the path and its permissions");
+  std::vector<char> buffer(chunk_size);
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("read", errno, path, errno == EISDIR ? "name a file inside the directory" : "check the disk and the file's permissions");
+    if (got == 0) return Ok{};
+    LL_DO(chunk({buffer.data(), size_t(got)}));
+  }
+}
+
+// Appends to `content` up to `limit` bytes.
+Sink collect(std::string& content, uint64_t limit) {
+  return [&content, limit](std::string_view piece) -> Status {
+    if (piece.size() > limit - content.size()) return too_large(limit);
+    content.append(piece);
+    return Ok{};
+  };
+}
+
+Error with_file(Error error, const std::string& path) {
+  if (error.where.file.empty()) error.where.file = path;
+  return error;
+}
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error("write", errno, path, "check the free space of the disk");
+    content.remove_prefix(size_t(written));
+  }
+  return Ok{};
+}
+
+// A device or a pipe has no old content to protect, and must not be replaced by a file.
+Status write_in_place(const std::string& path, std::string_view content) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_error("open", errno, path, "check the path and its permissions");
+  LL_DO(write_all(file.get(), content, path));
+  if (!file.close()) return system_error("write", errno, path, "check the device");
+  return Ok{};
+}
+
+struct TemporaryFile {
+  std::string path;
+  bool renamed = false;
+  ~TemporaryFile() {
+    if (!path.empty() && !renamed) ::unlink(path.c_str());
+  }
+};
+
+Result<int> create_beside(const std::string& target, TemporaryFile& temporary) {
+  static std::atomic<uint32_t> counter{0};
+  const std::string directory = target.substr(0, target.rfind('/') + 1);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string candidate = fmt::format("{}.lightline-{}-{}.tmp", directory, ::getpid(), counter++);
+    const int fd = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      temporary.path = std::move(candidate);
+      return fd;
+    }
+    if (errno != EEXIST) break;
+  }
+  return system_error("create", errno, target, "check that the directory exists and can be written to");
+}
+
+Status write_atomically(const std::string& path, std::string_view content) {
+  std::string target = path;
+  mode_t mode = 0;
+  if (struct stat info; ::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return system_error("write", EISDIR, path, "name a file inside the directory");
+    if (!S_ISREG(info.st_mode)) return write_in_place(path, content);
+    mode = info.st_mode & 07777;
+    // Through a symbolic link, the file it points to is replaced, not the link.
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    if (real) target = real.get();
+  }
+  TemporaryFile temporary;
+  LL_TRY(const int fd, create_beside(target, temporary));
+  Descriptor file(fd);
+  LL_DO(write_all(file.get(), content, path));
+  if (mode != 0 && ::fchmod(file.get(), mode) != 0) return system_error("write", errno, path, "check the file's permissions");
+  if (::fsync(file.get()) != 0 || !file.close()) return system_error("write", errno, path, "check the free space of the disk");
+  if (::rename(temporary.path.c_str(), target.c_str()) != 0) return system_error("replace", errno, path, "check the directory's permissions");
+  temporary.renamed = true;
+  return Ok{};
+}
+
+// Cuts a stream into lines.
+class LineSplitter {
+ public:
+  explicit LineSplitter(const std::function<Status(int64_t, std::string_view)>& line) : line_(line) {}
+
+  Status feed(std::string_view piece) {
+    while (!piece.empty()) {
+      const size_t end = piece.find('\n');
+      if (end == std::string_view::npos) return hold(piece);
+      if (carry_.empty()) {
+        LL_DO(emit(piece.substr(0, end)));
+      } else {
+        LL_DO(hold(piece.substr(0, end)));
+        LL_DO(emit(carry_));
+        carry_.clear();
+      }
+      piece.remove_prefix(end + 1);
+    }
+    return Ok{};
+  }
+  Status finish() { return carry_.empty() ? Status(Ok{}) : emit(carry_); }
+
+ private:
+  Status hold(std::string_view part) {
+    if (part.size() > line_limit - carry_.size()) {
+      return Error{ErrorCode::limit, "the line is longer than 1 GiB", "check that this is a text file", {"", int(number_ + 1), 1}};
+    }
+    carry_.append(part);
+    return Ok{};
+  }
+  Status emit(std::string_view text) {
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    ++number_;
+    Status status = line_(number_, text);
+    if (!status.ok() && status.error().where.line == 0 && number_ <= INT_MAX) {
+      status.error().where.line = int(number_);
+      status.error().where.column = 1;
+    }
+    return status;
+  }
+
+  const std::function<Status(int64_t, std::string_view)>& line_;
+  std::string carry_;
+  int64_t number_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, uint64_t limit) try {
+  std::string content;
+  if (struct stat info; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    content.reserve(size_t(std::min<uint64_t>(uint64_t(info.st_size), limit)));
+  }
+  StreamDecoder decoder;
+  const Sink sink = collect(content, limit);
+  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, sink); });
+  if (status.ok()) status = decoder.finish(sink);
+  if (!status.ok()) return with_file(std::move(status).error(), path);
+  return content;
+} catch (const std::bad_alloc&) {
+  return with_file(out_of_memory(), path);
+}
+
+Result<std::string> decompress(std::string_view content, uint64_t limit) try {
+  std::string result;
+  StreamDecoder decoder;
+  const Sink sink = collect(result, limit);
+  LL_DO(decoder.feed(content, sink));
+  LL_DO(decoder.finish(sink));
+  return result;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+Result<std::string> compress_xz(std::string_view content) try {
+  std::string result(lzma_stream_buffer_bound(content.size()), '\0');
+  size_t size = 0;
+  const lzma_ret code = lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(content.data()),
+                                                content.size(), reinterpret_cast<uint8_t*>(result.data()), &size, result.size());
+  if (code == LZMA_MEM_ERROR) return out_of_memory();
+  LL_CHECK(code == LZMA_OK);
+  result.resize(size);
+  return result;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+Result<std::string> compress_zst(std::string_view content) try {
+  struct FreeContext { void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); } };
+  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  if (!context) return out_of_memory();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string result(ZSTD_compressBound(content.size()), '\0');
+  const size_t size = ZSTD_compress2(context.get(), result.data(), result.size(), content.data(), content.size());
+  if (ZSTD_isError(size)) return out_of_memory();
+  result.resize(size);
+  return result;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  const bool xz = path.ends_with(".xz");
+  if (!xz && !path.ends_with(".zst")) return write_atomically(path, content);
+  Result<std::string> compressed = xz ? compress_xz(content) : compress_zst(content);
+  if (!compressed.ok()) return with_file(std::move(compressed).error(), path);
+  return write_atomically(path, *compressed);
+}
+
+Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line) try {
+  LineSplitter splitter(line);
+  StreamDecoder decoder;
+  const Sink sink = [&](std::string_view piece) { return splitter.feed(piece); };
+  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, sink); });
+  if (status.ok()) status = decoder.finish(sink);
+  if (status.ok()) status = splitter.finish();
+  if (!status.ok()) return with_file(std::move(status).error(), path);
+  return status;
+} catch (const std::bad_alloc&) {
+  return with_file(out_of_memory(), path);
+}
+
+bool file_exists(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+std::string content_hash(std::string_view content) {
+  const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace lightline

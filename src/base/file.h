@@ -1,0 +1,31 @@
+// Files in and out. Reading undoes .xz and .zst by content, not by name. Writing is atomic: a temporary
+// file beside the target is renamed over it, so a failure leaves the old file whole.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lightline {
+
+inline constexpr uint64_t default_size_limit = uint64_t(16) << 30;
+
+// The decompressed content; an error beyond `limit` bytes, so that a small hostile file can not fill memory.
+Result<std::string> read_file(const std::string& path, uint64_t limit = default_size_limit);
+Status write_file(const std::string& path, std::string_view content);  // compresses if the name ends in .xz or .zst
+
+Result<std::string> decompress(std::string_view content, uint64_t limit = default_size_limit);  // plain text passes through
+Result<std::string> compress_xz(std::string_view content);
+Result<std::string> compress_zst(std::string_view content);
+
+// Calls `line(number, text)` for every line of a (possibly compressed) file, decompressing as it goes; stops at the
+// first error and adds the file and the line to it. Lines are numbered from 1 and come without their "\n" or "\r\n".
+Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line);
+
+bool file_exists(const std::string& path);           // anything but a directory
+std::string content_hash(std::string_view content);  // 32 hex digits (XXH3, 128 bits), stable across versions
+
+}  // namespace lightline

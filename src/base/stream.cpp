@@ -1,0 +1,156 @@
+#include "base/stream.h"
+
+#include <fmt/format.h>
+#include <lzma.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace lightline {
+namespace {
+
+constexpr std::string_view xz_magic("\xFD" "7zXZ\0", 6);
+constexpr std::string_view zst_magic("\x28\xB5\x2F\xFD", 4);
+constexpr size_t chunk_size = size_t(1) << 18;
+constexpr uint64_t xz_memory_limit = uint64_t(512) << 20;  // xz -9 needs 65 MiB
+constexpr int zst_window_log_limit = 27;                   // 128 MiB, the limit of the zstd program
+
+Error truncated(std::string_view format) {
+  return {ErrorCode::parse, fmt::format("the {} data ends too early", format), "the file is incomplete: copy or download it again"};
+}
+Error corrupt(std::string_view format, std::string_view detail) {
+  return {ErrorCode::parse, fmt::format("the {} data is corrupt: {}", format, detail), "the file is damaged: copy or download it again"};
+}
+Error out_of_memory() { return {ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"}; }
+
+class PlainDecoder : public Decoder {
+ public:
+  Status feed(std::string_view input, const Sink& sink) override { return input.empty() ? Status(Ok{}) : sink(input); }
+  Status finish(const Sink&) override { return Ok{}; }
+};
+
+class XzDecoder : public Decoder {
+ public:
+  static Result<std::unique_ptr<Decoder>> create() {
+    auto decoder = std::unique_ptr<XzDecoder>(new XzDecoder);
+    if (lzma_stream_decoder(&decoder->stream_, xz_memory_limit, LZMA_CONCATENATED) != LZMA_OK) return out_of_memory();
+    return std::unique_ptr<Decoder>(std::move(decoder));
+  }
+  XzDecoder(const XzDecoder&) = delete;
+  XzDecoder& operator=(const XzDecoder&) = delete;
+  ~XzDecoder() override { lzma_end(&stream_); }
+
+  Status feed(std::string_view input, const Sink& sink) override { return input.empty() ? Status(Ok{}) : run(input, LZMA_RUN, sink); }
+  Status finish(const Sink& sink) override { return run({}, LZMA_FINISH, sink); }
+
+ private:
+  XzDecoder() : output_(chunk_size) {}
+
+  Status run(std::string_view input, lzma_action action, const Sink& sink) {
+    stream_.next_in = reinterpret_cast<const uint8_t*>(input.data());
+    stream_.avail_in = input.size();
+    while (true) {
+      stream_.next_out = output_.data();
+      stream_.avail_out = output_.size();
+      const lzma_ret code = lzma_code(&stream_, action);
+      const size_t produced = output_.size() - stream_.avail_out;
+      if (produced > 0) LL_DO(sink({reinterpret_cast<const char*>(output_.data()), produced}));
+      if (code == LZMA_STREAM_END) return Ok{};
+      if (code != LZMA_OK) return error_of(code);
+      if (action == LZMA_RUN && stream_.avail_in == 0 && stream_.avail_out > 0) return Ok{};
+    }
+  }
+
+  static Error error_of(lzma_ret code) {
+    switch (code) {
+      case LZMA_BUF_ERROR: return truncated(".xz");
+      case LZMA_MEM_ERROR: return out_of_memory();
+      case LZMA_MEMLIMIT_ERROR:
+        return {ErrorCode::limit, "the .xz data needs more than 512 MiB to decompress", "compress it again with `xz -9` or less"};
+      case LZMA_OPTIONS_ERROR: return {ErrorCode::unsupported, "the .xz data uses an unknown option", "compress it again with `xz`"};
+      case LZMA_FORMAT_ERROR: return corrupt(".xz", "something other than a stream follows a stream");
+      default: return corrupt(".xz", "a block does not decode or its checksum is wrong");
+    }
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  std::vector<uint8_t> output_;
+};
+
+class ZstDecoder : public Decoder {
+ public:
+  static Result<std::unique_ptr<Decoder>> create() {
+    auto decoder = std::unique_ptr<ZstDecoder>(new ZstDecoder);
+    if (!decoder->context_) return out_of_memory();
+    ZSTD_DCtx_setParameter(decoder->context_.get(), ZSTD_d_windowLogMax, zst_window_log_limit);
+    return std::unique_ptr<Decoder>(std::move(decoder));
+  }
+
+  Status feed(std::string_view input, const Sink& sink) override {
+    ZSTD_inBuffer in{input.data(), input.size(), 0};
+    bool pending = false;  // decoded bytes that did not fit the output
+    while (in.pos < in.size || pending) {
+      ZSTD_outBuffer out{output_.data(), output_.size(), 0};
+      const size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+      if (out.pos > 0) LL_DO(sink({output_.data(), out.pos}));
+      if (ZSTD_isError(code)) return error_of(code);
+      inside_frame_ = code != 0;
+      pending = inside_frame_ && out.pos == out.size;
+    }
+    return Ok{};
+  }
+
+  Status finish(const Sink&) override { return inside_frame_ ? Status(truncated(".zst")) : Status(Ok{}); }
+
+ private:
+  ZstDecoder() : context_(ZSTD_createDCtx()), output_(chunk_size) {}
+
+  static Error error_of(size_t code) {
+    switch (ZSTD_getErrorCode(code)) {
+      case ZSTD_error_frameParameter_windowTooLarge:
+        return {ErrorCode::limit, "the .zst data needs a window of more than 128 MiB", "compress it again without `--long`"};
+      case ZSTD_error_memory_allocation: return out_of_memory();
+      case ZSTD_error_prefix_unknown: return corrupt(".zst", "something other than a frame follows a frame");
+      case ZSTD_error_dictionary_wrong:
+        return {ErrorCode::unsupported, "the .zst data needs a dictionary", "compress it again without a dictionary"};
+      default: return corrupt(".zst", ZSTD_getErrorName(code));
+    }
+  }
+
+  struct FreeContext { void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); } };
+  std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
+  std::vector<char> output_;
+  bool inside_frame_ = true;
+};
+
+}  // namespace
+
+Status StreamDecoder::start(const Sink& sink) {
+  const std::string head = std::move(head_);
+  if (head.starts_with(xz_magic)) {
+    LL_TRY(decoder_, XzDecoder::create());
+  } else if (head.starts_with(zst_magic)) {
+    LL_TRY(decoder_, ZstDecoder::create());
+  } else {
+    decoder_ = std::make_unique<PlainDecoder>();
+  }
+  return decoder_->feed(head, sink);
+}
+
+Status StreamDecoder::feed(std::string_view input, const Sink& sink) {
+  if (decoder_) return decoder_->feed(input, sink);
+  const size_t missing = std::min(input.size(), xz_magic.size() - head_.size());
+  head_.append(input.substr(0, missing));
+  if (head_.size() < xz_magic.size()) return Ok{};
+  LL_DO(start(sink));
+  return decoder_->feed(input.substr(missing), sink);
+}
+
+Status StreamDecoder::finish(const Sink& sink) {
+  if (!decoder_) LL_DO(start(sink));
+  return decoder_->finish(sink);
+}
+
+}  // namespace lightline

@@ -1,0 +1,67 @@
+// lightline fmt: programs in canonical form.
+#include <memory>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "loops/parse.h"
+#include "loops/print.h"
+
+namespace lightline::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  bool write = false;
+  bool check = false;
+};
+
+int format_file(const std::string& path, const Options& options) {
+  const auto source = read_source(path);
+  if (!source.ok()) return report_error(source.error());
+  const auto program = loops::parse(source->text, source->name);
+  if (!program.ok()) return report_error(program.error(), source->text);
+  const std::string canonical = loops::print(*program);
+  if (options.check) {
+    if (canonical == source->text) return exit_ok;
+    print(source->name + ": not in canonical form\n");
+    return exit_negative;
+  }
+  if (!options.write) {
+    print(canonical);
+    return exit_ok;
+  }
+  if (canonical == source->text) return exit_ok;
+  const auto written = write_file(path, canonical);
+  if (!written.ok()) return report_error(written.error());
+  print(source->name + ": rewritten\n");
+  return exit_ok;
+}
+
+int format_files(const Options& options) {
+  int worst = exit_ok;
+  for (const std::string& file : options.files) {
+    if (options.write && file == "-") {
+      return report_error({ErrorCode::usage, "standard input can not be rewritten", "leave out --write", {}});
+    }
+    worst = std::max(worst, format_file(file, options));
+  }
+  return worst;
+}
+
+}  // namespace
+
+void add_fmt(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
+  command->add_option("FILE", options->files, "Programs to format; - is standard input")->required()->option_text("...");
+  CLI::Option* write = command->add_flag("-w,--write", options->write, "Rewrite the files that differ");
+  command->add_flag("--check", options->check, "Write nothing; exit code 1 if a file differs")->excludes(write);
+  command->footer(
+      "Examples:\n"
+      "  lightline fmt model.lir\n"
+      "  lightline fmt --write examples/loops/*.lir\n"
+      "  lightline fmt --check examples/loops/*.lir");
+  command->callback([options, &action] { action = [options] { return format_files(*options); }; });
+}
+
+}  // namespace lightline::cli

@@ -1,0 +1,113 @@
+// Printing, and errors shown with the source line they point at.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include "cli/cli.h"
+
+namespace lightline::cli {
+namespace {
+
+constexpr size_t excerpt_width = 160;
+
+bool stderr_has_colour() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
+  return isatty(STDERR_FILENO) == 1;
+}
+
+std::string_view line_of(std::string_view text, int line) {
+  for (int skipped = 1; skipped < line; ++skipped) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  const std::string_view found = text.substr(0, text.find('\n'));
+  return found.substr(0, found.find_last_not_of('\r') + 1);
+}
+
+bool continues_character(char c) { return (uint8_t(c) & 0xC0) == 0x80; }
+
+// The line and, below it, a caret under the column; a long line is cut to the part around the column.
+std::string excerpt(std::string_view text, const Where& where) {
+  std::string_view line = line_of(text, where.line);
+  size_t column = std::min(size_t(std::max(where.column, 1)) - 1, line.size());
+  if (line.size() > excerpt_width) {
+    size_t from = column > excerpt_width / 2 ? column - excerpt_width / 2 : 0;
+    while (from < column && continues_character(line[from])) ++from;
+    line = line.substr(from, excerpt_width);
+    column -= from;
+  }
+  std::string shown;
+  for (const char c : line) shown += uint8_t(c) < 0x20 && c != '\t' ? '?' : c;
+  std::string caret;
+  for (const char c : line.substr(0, column)) {
+    if (!continues_character(c)) caret += c == '\t' ? '\t' : ' ';
+  }
+  const std::string number = fmt::format("{:5}", where.line);
+  return fmt::format("{} | {}\n{} | {}^\n", number, shown, std::string(number.size(), ' '), caret);
+}
+
+void replace_first(std::string& text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+// Edits (insert, delete, change, swap neighbours) that turn one word into the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void note(std::string_view text) { std::fputs(fmt::format("note: {}\n", text).c_str(), stderr); }
+
+int report_error(const Error& error, std::string_view text) {
+  std::string message = to_string(error);
+  const size_t first_line = std::min(message.find("\n  hint: "), message.size());
+  std::string head = message.substr(0, first_line) + "\n";
+  std::string tail = first_line < message.size() ? message.substr(first_line + 1) + "\n" : "";
+  std::string shown = error.where.line > 0 && !text.empty() ? excerpt(text, error.where) : "";
+  if (stderr_has_colour()) {
+    replace_first(head, "error:", "\033[1;31merror:\033[0m");
+    replace_first(tail, "hint:", "\033[1;36mhint:\033[0m");
+    const size_t caret = shown.rfind('^');
+    if (caret != std::string::npos) shown.replace(caret, 1, "\033[1;32m^\033[0m");
+  }
+  std::fputs((head + shown + tail).c_str(), stderr);
+  return error.code == ErrorCode::internal ? exit_internal : exit_bad_input;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = word.size() < 4 ? 2 : 3;  // at this many edits it is another word
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace lightline::cli

@@ -1,0 +1,112 @@
+// What each scalar function means on one value. A function of floats is computed in its own type throughout.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+
+namespace lightline::loops::scalar {
+
+using Complex = std::complex<float>;
+
+// NaN if either is NaN.
+template <class T>
+T minimum(T a, T b) {
+  return a != a || a < b ? a : (b != b || b < a ? b : a);
+}
+template <class T>
+T maximum(T a, T b) {
+  return a != a || a > b ? a : (b != b || b > a ? b : a);
+}
+// The other one if one is NaN.
+template <class T>
+T minimum_number(T a, T b) {
+  return b != b || a < b ? a : (a != a || b < a ? b : a);
+}
+template <class T>
+T maximum_number(T a, T b) {
+  return b != b || a > b ? a : (a != a || b > a ? b : a);
+}
+
+template <class T>
+T sign(T x) {
+  return T((x > T(0)) - (x < T(0)));
+}
+
+// The remainder with the sign of the divisor.
+template <class T>
+T remainder(T a, T b) {
+  const T r = std::fmod(a, b);
+  return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
+}
+
+// Each side of zero in the form that neither overflows nor loses the tail.
+template <class T>
+T sigmoid(T x) {
+  if (x >= T(0)) return T(1) / (T(1) + std::exp(-x));
+  const T e = std::exp(x);
+  return e / (T(1) + e);
+}
+template <class T>
+T silu(T x) {
+  return x * sigmoid(x);
+}
+template <class T>
+T softplus(T x) {
+  return (x > T(0) ? x : T(0)) + std::log1p(std::exp(-std::abs(x)));
+}
+// 1 + erf(u) = erfc(-u), which keeps its digits far below zero.
+template <class T>
+T gelu(T x) {
+  return x * T(0.5) * std::erfc(-x * (std::numbers::sqrt2_v<T> / T(2)));
+}
+// (1 + tanh(u)) / 2 = sigmoid(2 u).
+template <class T>
+T gelu_tanh(T x) {
+  constexpr T twice_sqrt_2_over_pi = T(2) * std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+  return x * sigmoid(twice_sqrt_2_over_pi * (x + T(0.044715) * x * x * x));
+}
+
+double erfinv(double x);
+double digamma(double x);
+inline float erfinv(float x) { return float(erfinv(double(x))); }
+inline float digamma(float x) { return float(digamma(double(x))); }
+double lgamma(double x);
+float lgamma(float x);
+
+// Integers: every operation wraps, none traps.
+inline int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+inline int64_t wrapping_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+inline int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+inline int64_t wrapping_neg(int64_t a) { return int64_t(0 - uint64_t(a)); }
+
+// Rounds down; by 0: 0.
+inline int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return wrapping_neg(a);
+  const int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+// The sign of the divisor; by 0: 0.
+inline int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+// The sign of the dividend; by 0: 0.
+inline int64_t trunc_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+
+// A negative exponent gives the whole part of the fraction: 0, 1 or -1.
+int64_t power(int64_t base, int64_t exponent);
+
+inline int64_t shift_left(int64_t a, int64_t by, int width) { return by < 0 || by >= width ? 0 : int64_t(uint64_t(a) << by); }
+inline int64_t shift_right(int64_t a, int64_t by, int width) { return by < 0 || by >= width ? (a < 0 ? -1 : 0) : a >> by; }
+
+// Complex arithmetic goes through f64, so that each part is rounded once and nothing overflows on the way.
+inline Complex narrow(std::complex<double> z) { return Complex(float(z.real()), float(z.imag())); }
+inline std::complex<double> widen(Complex z) { return {double(z.real()), double(z.imag())}; }
+Complex multiply(Complex a, Complex b);
+Complex divide(Complex a, Complex b);
+
+}  // namespace lightline::loops::scalar

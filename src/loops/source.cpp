@@ -1,0 +1,17 @@
+#include "loops/source.h"
+
+#include <algorithm>
+
+namespace lightline::loops {
+
+Where place(std::string_view text, std::string_view file, Position position) {
+  Where where{std::string(file), 0, 0};
+  if (position == none || text.empty()) return where;
+  const std::string_view before = text.substr(0, std::min<size_t>(position, text.size()));
+  where.line = 1 + int(std::count(before.begin(), before.end(), '\n'));
+  const size_t newline = before.rfind('\n');
+  where.column = 1 + int(newline == std::string_view::npos ? before.size() : before.size() - newline - 1);
+  return where;
+}
+
+}  // namespace lightline::loops
