@@ -39,7 +39,7 @@ test-long: ## the tests with long cases, then again under the address and undefi
 	@scripts/run_tests build-debug
 
 static: ## build-static/lightline, which needs no shared libraries beyond libc and libm
-	@scripts/setup build
+	@scripts/setup build static
 	$(call compile,static,lightline)
 	@extra=$$(ldd build-static/lightline | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true); \
 	if [[ -n $$extra ]]; then echo "build-static/lightline still needs:"; echo "$$extra"; exit 1; fi

@@ -70,8 +70,7 @@ class XzDecoder : public Decoder {
       case LZMA_MEMLIMIT_ERROR:
         return {ErrorCode::limit, "the .xz data needs more than 512 MiB to decompress", "compress it again with `xz -9` or less"};
       case LZMA_OPTIONS_ERROR: return {ErrorCode::unsupported, "the .xz data uses an unknown option", "compress it again with `xz`"};
-      case LZMA_FORMAT_ERROR: return corrupt(".xz", "something other than a stream follows a stream");
-      default: return corrupt(".xz", "a block does not decode or its checksum is wrong");
+      default: return corrupt(".xz", "it does not decode, its checksum is wrong, or other data follows");
     }
   }
 
@@ -128,7 +127,7 @@ class ZstDecoder : public Decoder {
 }  // namespace
 
 Status StreamDecoder::start(const Sink& sink) {
-  const std::string head = std::move(head_);
+  const std::string_view head = head_;
   if (head.starts_with(xz_magic)) {
     LL_TRY(decoder_, XzDecoder::create());
   } else if (head.starts_with(zst_magic)) {

@@ -68,19 +68,16 @@ void copy_row(size_t bytes, std::byte* target, const std::byte* source, int64_t 
 }  // namespace
 
 Result<int64_t> element_count(std::span<const int64_t> shape) {
+  int64_t count = 1;  // with 1 for extents of 0, so that strides are safe as well
   bool empty = false;
   for (int64_t extent : shape) {
     if (extent < 0) return Error{ErrorCode::shape, fmt::format("extent {} is negative", extent), "extents are 0 or greater"};
     empty |= extent == 0;
-  }
-  if (empty) return int64_t(0);
-  int64_t count = 1;
-  for (int64_t extent : shape) {
-    if (__builtin_mul_overflow(count, extent, &count)) {
-      return Error{ErrorCode::limit, fmt::format("shape [{}] has more than 2^63 elements", fmt::join(shape, ", ")), "use smaller extents"};
+    if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count)) {
+      return Error{ErrorCode::limit, fmt::format("shape [{}] leaves 64 bits", fmt::join(shape, ", ")), "use smaller extents"};
     }
   }
-  return count;
+  return empty ? int64_t(0) : count;
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -17,7 +17,7 @@ namespace lightline {
 
 using Shape = std::vector<int64_t>;
 
-// Product of the extents, or an error if an extent is negative or the product leaves i64.
+// Product of the extents, or an error if an extent is negative or the product (without extents of 0) leaves i64.
 Result<int64_t> element_count(std::span<const int64_t> shape);
 std::string to_string(const Shape& shape);  // "[2, 3]"
 

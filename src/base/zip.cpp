@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/bytes.h"
+#include "base/shown.h"
 
 // The format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. The central directory at the end is the truth;
 // local headers only say where the data begins. Every offset is checked against the content before it is used.
@@ -122,7 +123,7 @@ class ZipDirectoryParser {
     LL_DO(read_extra64(content_.substr(at + entry_size + name_size, extra_size), entry, header));
     LL_DO(locate(header, entry, location));
     LL_DO(check_sizes(entry, location));
-    if (!reader_.index_.emplace(entry.name, reader_.entries_.size()).second) return broken(fmt::format("it has two entries named '{}'", entry.name));
+    if (!reader_.index_.emplace(entry.name, reader_.entries_.size()).second) return broken(fmt::format("it has two entries named '{}'", shown(entry.name)));
     ranges_.push_back({header, location.data + entry.compressed_size, reader_.entries_.size()});
     reader_.entries_.push_back(std::move(entry));
     reader_.locations_.push_back(location);
@@ -140,7 +141,7 @@ class ZipDirectoryParser {
       if (tag != 1) continue;
       for (uint64_t* value : {&entry.size, &entry.compressed_size, &header}) {
         if (*value != max32) continue;
-        if (field.size() < 8) return broken(fmt::format("the zip64 field of '{}' is too short", entry.name));
+        if (field.size() < 8) return broken(fmt::format("the zip64 field of '{}' is too short", shown(entry.name)));
         *value = load_le<uint64_t>(field, 0);
         field.remove_prefix(8);
       }
@@ -151,16 +152,16 @@ class ZipDirectoryParser {
 
   Status locate(uint64_t header, const ZipEntry& entry, ZipReader::Location& location) const {
     if (header > directory_ || directory_ - header < local_size || load_le<uint32_t>(content_, size_t(header)) != local_signature) {
-      return broken(fmt::format("'{}' is not where the directory says", entry.name));
+      return broken(fmt::format("'{}' is not where the directory says", shown(entry.name)));
     }
     const uint64_t name_size = load_le<uint16_t>(content_, size_t(header) + 26);
     const uint64_t extra_size = load_le<uint16_t>(content_, size_t(header) + 28);
     location.data = header + local_size + name_size + extra_size;
     if (location.data > directory_ || entry.compressed_size > directory_ - location.data) {
-      return broken(fmt::format("'{}' reaches beyond the data", entry.name));
+      return broken(fmt::format("'{}' reaches beyond the data", shown(entry.name)));
     }
     if (content_.substr(size_t(header) + local_size, size_t(name_size)) != entry.name) {
-      return broken(fmt::format("'{}' has another name at its data than in the directory", entry.name));
+      return broken(fmt::format("'{}' has another name at its data than in the directory", shown(entry.name)));
     }
     return Ok{};
   }
@@ -168,10 +169,10 @@ class ZipDirectoryParser {
   static Status check_sizes(const ZipEntry& entry, const ZipReader::Location& location) {
     if (location.encrypted) return Ok{};  // its sizes mean something else; `read` refuses it
     if (location.method == stored && entry.size != entry.compressed_size) {
-      return broken(fmt::format("'{}' is stored in {} bytes but claims {}", entry.name, entry.compressed_size, entry.size));
+      return broken(fmt::format("'{}' is stored in {} bytes but claims {}", shown(entry.name), entry.compressed_size, entry.size));
     }
-    if (entry.size / deflate_ratio > entry.compressed_size) {
-      return broken(fmt::format("'{}' claims {} bytes, more than its {} compressed bytes can hold", entry.name, entry.size, entry.compressed_size));
+    if (location.method == deflated && entry.size / deflate_ratio > entry.compressed_size) {
+      return broken(fmt::format("'{}' claims {} bytes, more than its {} compressed bytes can hold", shown(entry.name), entry.size, entry.compressed_size));
     }
     return Ok{};
   }
@@ -180,7 +181,8 @@ class ZipDirectoryParser {
     std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
     for (size_t i = 1; i < ranges_.size(); ++i) {
       if (ranges_[i].begin < ranges_[i - 1].end) {
-        return broken(fmt::format("'{}' and '{}' overlap", reader_.entries_[ranges_[i - 1].entry].name, reader_.entries_[ranges_[i].entry].name));
+        return broken(fmt::format("'{}' and '{}' overlap", shown(reader_.entries_[ranges_[i - 1].entry].name),
+                                  shown(reader_.entries_[ranges_[i].entry].name)));
       }
     }
     return Ok{};
@@ -231,11 +233,11 @@ Result<std::string> inflate_entry(std::string_view data, const ZipEntry& entry) 
     stream.avail_out = uInt(room);
     code = inflate(&stream, Z_NO_FLUSH);
     result.resize(have + size_t(room) - stream.avail_out);
-    if (result.size() > entry.size) return broken(fmt::format("'{}' is larger than the directory says", entry.name));
+    if (result.size() > entry.size) return broken(fmt::format("'{}' is larger than the directory says", shown(entry.name)));
   }
-  if (code != Z_STREAM_END) return broken(fmt::format("the compressed data of '{}' is invalid", entry.name));
-  if (result.size() != entry.size) return broken(fmt::format("'{}' is smaller than the directory says", entry.name));
-  if (stream.avail_in != 0 || fed != data.size()) return broken(fmt::format("'{}' has data after its end", entry.name));
+  if (code != Z_STREAM_END) return broken(fmt::format("the compressed data of '{}' is invalid", shown(entry.name)));
+  if (result.size() != entry.size) return broken(fmt::format("'{}' is smaller than the directory says", shown(entry.name)));
+  if (stream.avail_in != 0 || fed != data.size()) return broken(fmt::format("'{}' has data after its end", shown(entry.name)));
   return result;
 }
 
@@ -249,15 +251,18 @@ Result<ZipReader> ZipReader::open(std::string_view content) try {
 
 Result<std::string> ZipReader::read(std::string_view name, uint64_t limit) const try {
   const auto found = index_.find(name);
-  if (found == index_.end()) return Error{ErrorCode::name, fmt::format("the zip archive has no entry '{}'", name), "list the archive's entries with `unzip -l`"};
+  if (found == index_.end()) {
+    return Error{ErrorCode::name, fmt::format("the zip archive has no entry '{}'", shown(name)), "list the archive's entries with `unzip -l`"};
+  }
   const ZipEntry& entry = entries_[found->second];
   const Location& location = locations_[found->second];
-  if (location.encrypted) return Error{ErrorCode::unsupported, fmt::format("'{}' is encrypted", name), "write the archive again without a password"};
+  if (location.encrypted) return Error{ErrorCode::unsupported, fmt::format("'{}' is encrypted", shown(name)), "write the archive again without a password"};
   if (location.method != stored && location.method != deflated) {
-    return Error{ErrorCode::unsupported, fmt::format("'{}' is compressed by method {}", name, location.method), "write the archive again, stored or deflated"};
+    return Error{ErrorCode::unsupported, fmt::format("'{}' is compressed by method {}", shown(name), location.method),
+                 "write the archive again, stored or deflated"};
   }
   if (entry.size > limit) {
-    return Error{ErrorCode::limit, fmt::format("'{}' has {} bytes, more than the {} allowed", name, entry.size, limit), "use a smaller archive"};
+    return Error{ErrorCode::limit, fmt::format("'{}' has {} bytes, more than the {} allowed", shown(name), entry.size, limit), "use a smaller archive"};
   }
   const std::string_view data = content_.substr(size_t(location.data), size_t(entry.compressed_size));
   std::string bytes;
@@ -266,10 +271,12 @@ Result<std::string> ZipReader::read(std::string_view name, uint64_t limit) const
   } else {
     LL_TRY(bytes, inflate_entry(data, entry));
   }
-  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != location.crc) return broken(fmt::format("the checksum of '{}' is wrong", name));
+  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != location.crc) {
+    return broken(fmt::format("the checksum of '{}' is wrong", shown(name)));
+  }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Error{ErrorCode::limit, fmt::format("there is no memory for '{}'", name), "free memory, or use a smaller archive"};
+  return Error{ErrorCode::limit, fmt::format("there is no memory for '{}'", shown(name)), "free memory, or use a smaller archive"};
 }
 
 }  // namespace lightline

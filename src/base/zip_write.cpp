@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/shown.h"
 #include "base/zip.h"
 
 namespace lightline {
@@ -24,9 +25,9 @@ Status check_names(const std::vector<std::pair<std::string, std::string>>& files
   std::set<std::string_view> names;
   for (const auto& [name, data] : files) {
     if (name.size() > max16 || name.find('\0') != std::string::npos) {
-      return Error{ErrorCode::name, fmt::format("'{:.60}' can not name an entry of a zip archive", name), "use at most 65535 bytes and no zero byte"};
+      return Error{ErrorCode::name, fmt::format("'{}' can not name an entry of a zip archive", shown(name)), "use at most 65535 bytes and no zero byte"};
     }
-    if (!names.insert(name).second) return Error{ErrorCode::name, fmt::format("two entries are named '{}'", name), "give every entry its own name"};
+    if (!names.insert(name).second) return Error{ErrorCode::name, fmt::format("two entries are named '{}'", shown(name)), "give every entry its own name"};
   }
   return Ok{};
 }

@@ -9,6 +9,10 @@
 namespace lightline::cli {
 namespace {
 
+std::string count(size_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
 int check_file(const std::string& path, bool quiet) {
   const auto source = read_source(path);
   if (!source.ok()) return report_error(source.error());
@@ -18,8 +22,9 @@ int check_file(const std::string& path, bool quiet) {
     return code == exit_bad_input ? exit_negative : code;
   }
   if (quiet) return exit_ok;
-  print(fmt::format("{}: ok, program {}: {} inputs, {} outputs, {} statements\n", source->name, program->name,
-                    program->inputs.size(), program->outputs.size(), program->statements.size()));
+  print(fmt::format("{}: ok, program {} with {}, {} and {}\n", source->name, program->name,
+                    count(program->inputs.size(), "input"), count(program->outputs.size(), "output"),
+                    count(program->statements.size(), "statement")));
   return exit_ok;
 }
 
@@ -32,7 +37,9 @@ void add_check(CLI::App& app, Action& action) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Verify programs; exit code 1 if one is rejected");
-  command->add_option("FILE", options->files, "Programs to verify; - is standard input")->required()->option_text("...");
+  command->add_option("FILE", options->files, "Programs to verify; - is standard input")
+      ->required()
+      ->option_text("...");
   command->add_flag("-q,--quiet", options->quiet, "Print rejected programs only");
   command->footer(
       "Examples:\n"

@@ -27,6 +27,7 @@ void add_check(CLI::App& app, Action& action);
 void add_fmt(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 // ---- terminal.cpp ----
@@ -34,6 +35,18 @@ void print(std::string_view text);
 void note(std::string_view text);
 // Prints an error, with the line it points at where `text` is the source it talks about; gives the exit code for it.
 int report_error(const Error& error, std::string_view text = "");
+// A line on standard error that says how far a long job is; silent unless it is a terminal and a second has passed.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  void step(std::string_view state);
+
+ private:
+  std::string what_;
+  double start_ = 0;
+  double shown_ = 0;
+};
 // The nearest of `candidates` to a mistyped `word`, or "" if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -9,7 +9,7 @@ namespace lightline::cli {
 namespace {
 
 struct Flag {
-  std::string name;                  // "--seed"
+  std::string name;  // "--seed"
   std::string help;
   std::vector<std::string> choices;  // its values where they are a fixed set
   bool takes_value = false;
@@ -24,7 +24,7 @@ struct Command {
 
 // "interp|c" as option text is a fixed set of values.
 std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string text = option.get_option_text();
+  const std::string& text = option.get_option_text();
   return text.find('|') == std::string::npos ? std::vector<std::string>() : CLI::detail::split(text, '|');
 }
 
@@ -35,7 +35,8 @@ std::vector<Command> commands_of(const CLI::App& app) {
     for (const CLI::Option* option : sub->get_options()) {
       if (option->get_positional()) command.choices = choices_of(*option);
       for (const std::string& name : option->get_lnames()) {
-        command.flags.push_back({"--" + name, option->get_description(), choices_of(*option), option->get_items_expected_max() > 0});
+        command.flags.push_back(
+            {"--" + name, option->get_description(), choices_of(*option), option->get_items_expected_max() > 0});
       }
     }
     commands.push_back(std::move(command));
@@ -61,9 +62,11 @@ std::string bash_script(const std::vector<Command>& commands) {
   std::string flags, arguments, values;
   for (const Command& command : commands) {
     flags += fmt::format("    {}) flags=\"{}\" ;;\n", command.name, flag_words(command));
-    if (!command.choices.empty()) arguments += fmt::format("    {}) choices=\"{}\" ;;\n", command.name, words(command.choices));
+    if (!command.choices.empty())
+      arguments += fmt::format("    {}) choices=\"{}\" ;;\n", command.name, words(command.choices));
     for (const Flag& flag : command.flags) {
-      if (!flag.choices.empty()) values += fmt::format("    {}:{}) choices=\"{}\" ;;\n", command.name, flag.name, words(flag.choices));
+      if (!flag.choices.empty())
+        values += fmt::format("    {}:{}) choices=\"{}\" ;;\n", command.name, flag.name, words(flag.choices));
     }
   }
   return fmt::format(R"(# bash completion for lightline; load it with: source <(lightline completion bash)
@@ -104,7 +107,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
     names += fmt::format("    '{}:{}'\n", command.name, without(command.help, "':"));
     cases += fmt::format("    {})\n      _arguments", command.name);
     for (const Flag& flag : command.flags) {
-      const std::string value = !flag.takes_value ? "" : flag.choices.empty() ? ":value:_files" : fmt::format(":value:({})", words(flag.choices));
+      const std::string value = !flag.takes_value      ? ""
+                                : flag.choices.empty() ? ":value:_files"
+                                                       : fmt::format(":value:({})", words(flag.choices));
       cases += fmt::format(" \\\n        '{}[{}]{}'", flag.name, without(flag.help, "':[]"), value);
     }
     const std::string argument = command.choices.empty() ? "_files" : fmt::format("({})", words(command.choices));
@@ -138,12 +143,17 @@ fi
 std::string fish_script(const std::vector<Command>& commands) {
   std::string text = "# fish completion for lightline; load it with: lightline completion fish | source\n";
   for (const Command& command : commands) {
-    text += fmt::format("complete -c lightline -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name, without(command.help, "'"));
+    text += fmt::format("complete -c lightline -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
+                        without(command.help, "'"));
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
-    if (!command.choices.empty()) text += fmt::format("complete -c lightline {} -f -a '{}'\n", condition, words(command.choices));
+    if (!command.choices.empty())
+      text += fmt::format("complete -c lightline {} -f -a '{}'\n", condition, words(command.choices));
     for (const Flag& flag : command.flags) {
-      const std::string value = !flag.takes_value ? "" : flag.choices.empty() ? " -r" : fmt::format(" -x -a '{}'", words(flag.choices));
-      text += fmt::format("complete -c lightline {} -l {}{} -d '{}'\n", condition, flag.name.substr(2), value, without(flag.help, "'"));
+      const std::string value = !flag.takes_value      ? ""
+                                : flag.choices.empty() ? " -r"
+                                                       : fmt::format(" -x -a '{}'", words(flag.choices));
+      text += fmt::format("complete -c lightline {} -l {}{} -d '{}'\n", condition, flag.name.substr(2), value,
+                          without(flag.help, "'"));
     }
   }
   return text;
@@ -154,7 +164,10 @@ std::string fish_script(const std::vector<Command>& commands) {
 void add_completion(CLI::App& app, Action& action) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print a completion script for a shell");
-  command->add_option("SHELL", *shell, "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}))->option_text("bash|zsh|fish");
+  command->add_option("SHELL", *shell, "The shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->option_text("bash|zsh|fish");
   command->footer(
       "Examples:\n"
       "  source <(lightline completion bash)\n"

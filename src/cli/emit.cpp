@@ -38,7 +38,8 @@ void add_emit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("emit", "Print the code generated for a program");
   command->add_option("FILE", options->file, "The program; - is standard input")->required()->option_text(" ");
   command->add_flag("--c", options->c, "Emit C")->required();
-  command->add_option("-o,--output", options->output, "Write to this file instead of standard output")->option_text("FILE");
+  command->add_option("-o,--output", options->output, "Write to this file instead of standard output")
+      ->option_text("FILE");
   command->footer(
       "Examples:\n"
       "  lightline emit examples/loops/matmul.lir --c\n"

@@ -52,8 +52,11 @@ int format_files(const Options& options) {
 
 void add_fmt(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
-  command->add_option("FILE", options->files, "Programs to format; - is standard input")->required()->option_text("...");
+  CLI::App* command =
+      app.add_subcommand("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
+  command->add_option("FILE", options->files, "Programs to format; - is standard input")
+      ->required()
+      ->option_text("...");
   CLI::Option* write = command->add_flag("-w,--write", options->write, "Rewrite the files that differ");
   command->add_flag("--check", options->check, "Write nothing; exit code 1 if a file differs")->excludes(write);
   command->footer(

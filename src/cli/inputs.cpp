@@ -17,7 +17,9 @@ using loops::Program;
 
 constexpr int64_t default_integer_limit = 10;
 
-Error usage(std::string message, std::string hint = "") { return {ErrorCode::usage, std::move(message), std::move(hint), {}}; }
+Error usage(std::string message, std::string hint = "") {
+  return {ErrorCode::usage, std::move(message), std::move(hint), {}};
+}
 
 struct Given {
   std::string name;
@@ -45,9 +47,9 @@ std::string keys_of(const NamedTensors& tensors) {
   return keys.empty() ? "it is empty" : "it holds " + keys;
 }
 
-Result<Tensor> read_given(const Given& given) {
-  LL_TRY(NamedTensors tensors, read_tensors(given.file));
+Result<Tensor> read_given(const Given& given, DType expected) {
   const std::string& wanted = given.key.empty() ? given.name : given.key;
+  LL_TRY(NamedTensors tensors, read_tensors(given.file, {{"", expected}, {wanted, expected}}));
   for (auto& [key, tensor] : tensors) {
     if (key == wanted) return std::move(tensor);
   }
@@ -60,7 +62,11 @@ std::string type_of(DType dtype, const Shape& shape) { return std::string(name(d
 Status check_type(const loops::Array& declared, const Tensor& tensor, const std::string& file) {
   if (declared.dtype == tensor.dtype() && declared.shape == tensor.shape()) return Ok{};
   const ErrorCode code = declared.dtype == tensor.dtype() ? ErrorCode::shape : ErrorCode::type;
-  return Error{code, fmt::format("input '{}' is {}, but {} holds {}", declared.name, type_of(declared.dtype, declared.shape), file, type_of(tensor.dtype(), tensor.shape())), "", {}};
+  return Error{code,
+               fmt::format("input '{}' is {}, but {} holds {}", declared.name, type_of(declared.dtype, declared.shape),
+                           file, type_of(tensor.dtype(), tensor.shape())),
+               "",
+               {}};
 }
 
 // A declared size may be larger than memory; ask before drawing.
@@ -112,10 +118,13 @@ class IntegerLimits {
 
 class Gatherer {
  public:
-  explicit Gatherer(const Program& program) : program_(program), tensors_(program.inputs.size()), sources_(program.inputs.size()) {}
+  explicit Gatherer(const Program& program)
+      : program_(program), tensors_(program.inputs.size()), sources_(program.inputs.size()) {}
 
   Status take_all(const std::string& file) {
-    LL_TRY(NamedTensors tensors, read_tensors(file));
+    ExpectedTypes expected;
+    for (const ArrayId id : program_.inputs) expected[program_.arrays[id].name] = program_.arrays[id].dtype;
+    LL_TRY(NamedTensors tensors, read_tensors(file, expected));
     bool any = false;
     for (auto& [key, tensor] : tensors) {
       const auto which = input_number(key);
@@ -135,10 +144,12 @@ class Gatherer {
     for (const std::string& text : texts) {
       LL_TRY(const Given given, parse_given(text));
       const auto which = input_number(given.name);
-      if (!which) return Error{ErrorCode::name, fmt::format("the program has no input '{}'", given.name), hint_for(given.name), {}};
+      if (!which)
+        return Error{
+            ErrorCode::name, fmt::format("the program has no input '{}'", given.name), hint_for(given.name), {}};
       if (seen[*which]) return usage(fmt::format("--input {} is given twice", given.name));
       seen[*which] = true;
-      LL_TRY(Tensor tensor, read_given(given));
+      LL_TRY(Tensor tensor, read_given(given, program_.arrays[program_.inputs[*which]].dtype));
       LL_DO(place(*which, std::move(tensor), given.key.empty() ? given.file : given.file + ":" + given.key));
     }
     return Ok{};

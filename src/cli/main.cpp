@@ -51,6 +51,7 @@ int parse_and_run(int argc, char** argv) {
   add_fmt(app, action);
   add_run(app, action);
   add_emit(app, action);
+  add_import(app, action);
   add_completion(app, action);
   app.footer(
       "Examples:\n"
@@ -66,12 +67,15 @@ int parse_and_run(int argc, char** argv) {
   const std::string first = argv[1];
   const std::vector<std::string> commands = command_names(app);
   if (first[0] != '-' && std::find(commands.begin(), commands.end(), first) == commands.end()) {
-    return report_error({ErrorCode::usage, "unknown command '" + first + "'", did_you_mean(first, commands, "see lightline --help"), {}});
+    return report_error({ErrorCode::usage,
+                         "unknown command '" + first + "'",
+                         did_you_mean(first, commands, "see lightline --help"),
+                         {}});
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print((app.get_subcommands().empty() ? app : *app.get_subcommands().front()).help());
+    print(app.help());
     return exit_ok;
   } catch (const CLI::CallForVersion& version) {
     print(std::string(version.what()) + "\n");
@@ -94,7 +98,10 @@ int main(int argc, char** argv) {
       code = cli::report_error({ErrorCode::io, "can not write to standard output", "", {}});
     }
   } catch (const std::exception& error) {
-    cli::report_error({ErrorCode::internal, std::string("internal: ") + error.what(), "this is a defect of lightline; please report it", {}});
+    cli::report_error({ErrorCode::internal,
+                       std::string("internal: ") + error.what(),
+                       "this is a defect of lightline; please report it",
+                       {}});
   }
   return code;
 }

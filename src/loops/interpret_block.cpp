@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "loops/scalar_math.h"
 
@@ -18,7 +16,7 @@ using scalar::wrapping_mul;
 int64_t at_run(const LinearForm& form, int64_t fixed_part, const Block& block, size_t run) {
   const int64_t* coordinates = block.coordinates.data() + run * block.rank;
   int64_t value = fixed_part;
-  for (size_t d = 0; d < block.rank; ++d) value = wrapping_add(value, wrapping_mul(form.lanes[d], coordinates[d]));
+  for (const auto& [dimension, coefficient] : form.terms) value = wrapping_add(value, wrapping_mul(coefficient, coordinates[dimension]));
   return value;
 }
 
@@ -34,8 +32,9 @@ Range inside(int64_t value, int64_t step, int64_t extent, Range lanes) {
     value = extent - 1 - value;
     step = -step;
   }
-  const int64_t begin = value < 0 ? (-value + step - 1) / step : 0;
-  const int64_t end = value < extent ? (extent - value + step - 1) / step : 0;
+  const auto steps_to = [&](int64_t distance) { return step == 1 ? distance : (distance + step - 1) / step; };
+  const int64_t begin = value < 0 ? steps_to(-value) : 0;
+  const int64_t end = value < extent ? steps_to(extent - value) : 0;
   lanes.begin = std::max(lanes.begin, std::min(begin, lanes.end));
   lanes.end = std::max(lanes.begin, std::min(lanes.end, end));
   return lanes;
@@ -103,7 +102,7 @@ int64_t BlockMachine::fixed_part(const LinearForm& form) const {
 
 void BlockMachine::run_form(const LinearForm& form, const Block& block, int64_t* out) const {
   const int64_t fixed = fixed_part(form);
-  const int64_t step = form.lanes.back();
+  const int64_t step = form.step;
   for (size_t r = 0; r < block.runs.size(); ++r) {
     const auto [first, length] = block.runs[r];
     const int64_t start = at_run(form, fixed, block, r);
@@ -122,14 +121,14 @@ Status BlockMachine::read_runs(const ReadCode& read, const Block& block, std::by
   const Tensor& array = *arrays[read.array];
   const auto load = element_access(array.dtype()).load;
   const int64_t fixed = fixed_part(read.position);
-  const int64_t step = read.position.lanes.back();
+  const int64_t step = read.position.step;
   for (size_t r = 0; r < block.runs.size(); ++r) {
     const auto [first, length] = block.runs[r];
     Range lanes{0, length};
     for (size_t i = 0; i < read.checked.size(); ++i) {
       const auto& checked = read.checked[i];
       const int64_t start = at_run(checked.form, checked_parts_[i], block, r);
-      const int64_t checked_step = checked.form.lanes.back();
+      const int64_t checked_step = checked.form.step;
       lanes = inside(start, checked_step, checked.extent, lanes);
       if (!read.has_fill && lanes.end - lanes.begin != length)
         return outside(read, statement, checked.dimension, start + checked_step * (lanes.begin > 0 ? 0 : lanes.end));
@@ -140,7 +139,8 @@ Status BlockMachine::read_runs(const ReadCode& read, const Block& block, std::by
       fill_lanes(to, reg(read.fill), read.value_bytes, lanes.end, length);
     }
     if (lanes.begin < lanes.end)
-      load(to + lanes.begin * read.value_bytes, array.data(), at_run(read.position, fixed, block, r) + step * lanes.begin, step, lanes.end - lanes.begin);
+      load(to + lanes.begin * read.value_bytes, array.data(), wrapping_add(at_run(read.position, fixed, block, r), wrapping_mul(step, lanes.begin)), step,
+           lanes.end - lanes.begin);
   }
   return Ok{};
 }
@@ -155,7 +155,7 @@ Status BlockMachine::read_lanes(const ReadCode& read, const Block& block, std::b
     for (size_t r = 0; r < block.runs.size(); ++r) {
       const auto [first, length] = block.runs[r];
       const int64_t start = at_run(checked.form, checked_parts_[i], block, r);
-      const int64_t step = checked.form.lanes.back();
+      const int64_t step = checked.form.step;
       const Range lanes = inside(start, step, checked.extent, {0, length});
       if (!read.has_fill && lanes.end - lanes.begin != length)
         return outside(read, statement, checked.dimension, start + step * (lanes.begin > 0 ? 0 : lanes.end));
@@ -188,9 +188,9 @@ Status BlockMachine::read_lanes(const ReadCode& read, const Block& block, std::b
 Error BlockMachine::outside(const ReadCode& read, ArrayId statement, int dimension, int64_t value) const {
   const Array& array = program_.arrays[read.array];
   return Error{.code = ErrorCode::range,
-               .message = fmt::format("in {}: subscript {} of {} is {}, outside its extent of {}", program_.arrays[statement].name, dimension,
+               .message = fmt::format("in '{}': subscript {} of '{}' is {}, but its extent is {}", program_.arrays[statement].name, dimension,
                                       array.name, value, array.shape[size_t(dimension)]),
-               .hint = fmt::format("a fill, {}[... | 0], is the value of reads outside the array", array.name)};
+               .hint = fmt::format("say what is read outside with a fill: {}[... | 0]", array.name)};
 }
 
 }  // namespace lightline::loops::interpreter

@@ -1,8 +1,10 @@
 // Runs code on blocks of a domain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/error.h"
@@ -27,6 +29,7 @@ struct Block {
 class LaneDomain {
  public:
   explicit LaneDomain(std::vector<int64_t> extents) : extents_(std::move(extents)), position_(extents_.size(), 0) {}
+  void restart() { std::fill(position_.begin(), position_.end(), 0); }
   void next(int64_t count, Block& block);
 
  private:

@@ -3,8 +3,24 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "loops/scalar_math.h"
 
 namespace lightline::loops::interpreter {
+namespace {
+
+using scalar::wrapping_add;
+using scalar::wrapping_mul;
+
+// Subscripts that stay within it can be compared with extents without overflow.
+constexpr int64_t half_range = int64_t(1) << 62;
+
+void add_scaled(LinearForm& sum, const LinearForm& form, int64_t scale) {
+  sum.constant = wrapping_add(sum.constant, wrapping_mul(scale, form.constant));
+  for (size_t i = 0; i < form.lanes.size(); ++i) sum.lanes[i] = wrapping_add(sum.lanes[i], wrapping_mul(scale, form.lanes[i]));
+  for (const auto& [index, coefficient] : form.fixed) sum.fixed.emplace_back(index, wrapping_mul(scale, coefficient));
+}
+
+}  // namespace
 
 CodeBuilder::CodeBuilder(const Program& program, const std::vector<IndexId>& lanes) : program_(program) {
   for (const IndexId index : lanes) {
@@ -30,12 +46,11 @@ LinearForm CodeBuilder::linear(const Affine& affine) const {
   return form;
 }
 
-bool CodeBuilder::always_inside(const Affine& affine, int64_t extent) const {
-  __int128 low = affine.constant;
-  __int128 high = affine.constant;
+CodeBuilder::Bounds CodeBuilder::bounds(const Affine& affine) const {
+  Bounds bounds{affine.constant, affine.constant};
   for (const auto& [index, coefficient] : affine.terms)
-    (coefficient < 0 ? low : high) += __int128(coefficient) * (program_.indices[index].extent - 1);
-  return low >= 0 && high < extent;
+    (coefficient < 0 ? bounds.low : bounds.high) += __int128(coefficient) * (program_.indices[index].extent - 1);
+  return bounds;
 }
 
 uint32_t CodeBuilder::emit(Instruction instruction) {
@@ -68,12 +83,12 @@ uint32_t CodeBuilder::read(const Expr& expr) {
   for (int d = int(array.shape.size()) - 1; d >= 0; --d) {
     const ExprId subscript = subscripts_of(program_, expr)[d];
     const int64_t extent = array.shape[size_t(d)];
-    if (const auto affine = affine_of(program_, subscript)) {
+    const auto affine = affine_of(program_, subscript);
+    const auto [low, high] = affine ? bounds(*affine) : Bounds{};
+    if (affine && low > -half_range && high < half_range) {
       const LinearForm form = linear(*affine);
-      read.position.constant += stride * form.constant;
-      for (size_t i = 0; i < form.lanes.size(); ++i) read.position.lanes[i] += stride * form.lanes[i];
-      for (const auto& [index, coefficient] : form.fixed) read.position.fixed.emplace_back(index, stride * coefficient);
-      if (!always_inside(*affine, extent)) read.checked.push_back({form, d, extent});
+      add_scaled(read.position, form, stride);
+      if (low < 0 || high >= extent) read.checked.push_back({form, d, extent});
     } else {
       read.general.push_back({value(subscript), stride, d, extent});
     }
@@ -127,7 +142,7 @@ void CodeBuilder::merge_dimensions() {
   auto& extents = code_.lane_extents;
   for (size_t d = extents.size() - 1; d-- > 0;) {
     const int64_t inner = extents[d + 1];
-    const bool even = std::all_of(forms.begin(), forms.end(), [&](const LinearForm* form) { return form->lanes[d] == form->lanes[d + 1] * inner; });
+    const bool even = std::all_of(forms.begin(), forms.end(), [&](const LinearForm* form) { return form->lanes[d] == wrapping_mul(form->lanes[d + 1], inner); });
     if (!even) continue;
     extents[d + 1] *= extents[d];
     extents.erase(extents.begin() + ptrdiff_t(d));
@@ -176,6 +191,11 @@ void CodeBuilder::assign_registers(const std::vector<uint32_t>& results) {
 
 Code CodeBuilder::finish(const std::vector<uint32_t>& results) {
   merge_dimensions();
+  for (LinearForm* form : all_forms()) {
+    form->step = form->lanes.back();
+    for (uint32_t d = 0; d < form->lanes.size(); ++d)
+      if (form->lanes[d] != 0) form->terms.emplace_back(d, form->lanes[d]);
+  }
   assign_registers(results);
   return std::move(code_);
 }

@@ -19,6 +19,9 @@ struct LinearForm {
   int64_t constant = 0;
   std::vector<int64_t> lanes;  // a coefficient per dimension of the lane domain
   std::vector<std::pair<IndexId, int64_t>> fixed;
+  // Set by CodeBuilder::finish: the coefficients that are not 0, and that of the innermost dimension.
+  std::vector<std::pair<uint32_t, int64_t>> terms;
+  int64_t step = 0;
 };
 
 struct ReadCode {
@@ -80,7 +83,11 @@ class CodeBuilder {
   uint32_t emit(Instruction instruction);
   uint32_t read(const Expr& expr);
   LinearForm linear(const Affine& affine) const;
-  bool always_inside(const Affine& affine, int64_t extent) const;
+  struct Bounds {
+    __int128 low = 0;
+    __int128 high = 0;
+  };
+  Bounds bounds(const Affine& affine) const;
   std::vector<LinearForm*> all_forms();
   void merge_dimensions();
   void assign_registers(const std::vector<uint32_t>& results);

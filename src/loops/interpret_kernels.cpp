@@ -274,7 +274,7 @@ Kernel function_kernel(Function function, DType type) {
 }
 
 Kernel cast_kernel(DType from, DType target) {
-  if (from == target) return nullptr;
+  if (from == target || (target == DType::i64 && (is_integer(from) || from == DType::boolean))) return nullptr;  // all in 64-bit lanes
   return with_dtype(target, [&]<DType to>() -> Kernel {
     switch (compute_type(from)) {
       case DType::f64: return &cast_lanes<double, to>;

@@ -47,11 +47,13 @@ void Lexer::skip_space() {
 }
 
 void Lexer::advance() {
-  end_of_previous_ = Position(cursor_ - begin_);
-  const size_t pending = comments.size();
-  skip_space();
+  if (cursor_ != end_ && *cursor_ == ' ') ++cursor_;
+  if (cursor_ != end_ && (class_of(*cursor_) == space || class_of(*cursor_) == hash)) {
+    const size_t pending = comments.size();
+    skip_space();
+    for (size_t i = pending; i < comments.size(); ++i) comments[i].at = Position(cursor_ - begin_);
+  }
   start_ = cursor_;
-  for (size_t i = pending; i < comments.size(); ++i) comments[i].at = position();
   if (cursor_ == end_) {
     kind_ = Token::end;
     return;
@@ -83,8 +85,10 @@ void Lexer::advance() {
           cursor_ = mark;
         }
       }
-      if (cursor_ != end_ && class_of(*cursor_) == letter)
-        throw SyntaxError{ErrorCode::parse, fmt::format("'{}' runs into a number", *cursor_), "names do not start with a digit", Position(cursor_ - begin_)};
+      if (cursor_ != end_ && class_of(*cursor_) == letter) {
+        while (cursor_ != end_ && (class_of(*cursor_) == letter || class_of(*cursor_) == digit)) ++cursor_;
+        throw SyntaxError{ErrorCode::parse, fmt::format("'{}' is neither a number nor a name", text()), "names start with a letter or _, exponents have digits: 1e-3", position()};
+      }
       return;
     }
     case punctuation:

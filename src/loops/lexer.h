@@ -26,7 +26,6 @@ class Lexer {
   Token kind() const { return kind_; }
   std::string_view text() const { return {start_, size_t(cursor_ - start_)}; }  // of the current token
   Position position() const { return Position(start_ - begin_); }
-  Position end_of_previous() const { return end_of_previous_; }
   char symbol() const { return kind_ == Token::symbol ? *start_ : '\0'; }
   bool is(std::string_view word) const { return text() == word && kind_ != Token::end && kind_ != Token::string; }
   void advance();
@@ -42,7 +41,6 @@ class Lexer {
   const char* start_;
   const char* cursor_;
   Token kind_ = Token::end;
-  Position end_of_previous_ = 0;
 };
 
 }  // namespace lightline::loops

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <span>
 #include <unordered_map>
 
 #include "base/file.h"
@@ -22,13 +24,27 @@ constexpr int64_t max_extent = int64_t(1) << 48;
 bool is_reserved(std::string_view word) {
   static constexpr std::string_view words[] = {"program", "for", "scan", "view", "scatter", "const", "opaque", "repeat", "carry", "yield", "stack", "in", "into", "as", "drop",
                                                "if", "and", "or", "not", "div", "mod", "inf", "nan", "true", "false", "sum", "prod", "max", "min", "argmax", "argmin", "set"};
-  if (word.size() > 7) return false;
+  // Most names are told apart from all reserved words by their length and first letter.
+  static const auto possible = [] {
+    std::array<std::array<bool, 128>, 8> table{};
+    for (const std::string_view w : words) table[w.size()][size_t(w[0])] = true;
+    for (int d = 0; d < dtype_count; ++d) table[name(DType(d)).size()][size_t(name(DType(d))[0])] = true;
+    return table;
+  }();
+  if (word.size() > 7 || !possible[word.size()][size_t(word[0])]) return false;
   return std::find(std::begin(words), std::end(words), word) != std::end(words) || dtype_from_name(word).has_value();
 }
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) {}
+  explicit Parser(std::string_view text) : lexer_(text) {
+    // About what a statement of 60 characters needs; growing later is fine.
+    program_.exprs.reserve(text.size() / 8);
+    depths_.reserve(text.size() / 8);
+    program_.statements.reserve(text.size() / 64);
+    program_.arrays.reserve(text.size() / 64);
+    arrays_.reserve(text.size() / 64);
+  }
 
   Program run() {
     expect_word("program");
@@ -70,8 +86,13 @@ class Parser {
  private:
   struct Typed {
     std::string_view name;
-    DType dtype;
+    DType dtype = DType::f32;
     Shape shape;
+  };
+
+  struct Result {
+    Typed first;
+    Position second = none;
   };
 
   // ---- tokens ----
@@ -80,8 +101,8 @@ class Parser {
     throw SyntaxError{code, std::move(message), std::move(hint), at};
   }
   std::string found() const { return lexer_.kind() == Token::end ? "the end of the text" : fmt::format("'{}'", lexer_.text()); }
-  void expect(char symbol) {
-    if (lexer_.symbol() != symbol || lexer_.text().size() != 1) fail(ErrorCode::parse, fmt::format("expected '{}', found {}", symbol, found()));
+  void expect(char symbol, std::string_view hint = "") {
+    if (lexer_.symbol() != symbol || lexer_.text().size() != 1) fail(ErrorCode::parse, fmt::format("expected '{}', found {}", symbol, found()), std::string(hint));
     lexer_.advance();
   }
   void expect(std::string_view symbol) {
@@ -135,9 +156,9 @@ class Parser {
   }
   Typed parse_param() {
     Typed typed{new_name("an array name"), DType::f32, {}};
-    expect(':');
+    expect(':', "arrays are declared as name: dtype[extents]");
     typed.dtype = parse_dtype();
-    expect('[');
+    expect('[', "a scalar has the type f32[]");
     list(']', [&] {
       if (typed.shape.size() == max_rank) fail(ErrorCode::limit, fmt::format("'{}' has more than {} dimensions", typed.name, max_rank));
       typed.shape.push_back(parse_extent());
@@ -175,7 +196,8 @@ class Parser {
         parse_group();
         continue;
       }
-      if (lexer_.kind() == Token::end) fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found the end of the text", end));
+      if (lexer_.kind() == Token::end || lexer_.is("}")) fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found {}", end, found()));
+      if (lexer_.is("=")) fail(ErrorCode::parse, "unexpected '='", "write == to compare");
       Statement statement = parse_statement();
       block.push_back(std::move(statement));
     }
@@ -199,16 +221,18 @@ class Parser {
     Statement statement;
     statement.position = at;
     statement.group = group_;
-    std::vector<std::pair<Typed, Position>> results;
+    Result single;
+    std::vector<Result> several;
     if (accept('(')) {
       list(')', [&] {
         const Position name_at = lexer_.position();
-        results.emplace_back(parse_param(), name_at);
+        several.push_back({parse_param(), name_at});
       });
-      if (results.empty()) fail_at(at, ErrorCode::parse, "a statement defines at least one array");
+      if (several.empty()) fail_at(at, ErrorCode::parse, "a statement defines at least one array");
     } else {
-      results.emplace_back(parse_param(), at);
+      single = {parse_param(), at};
     }
+    const std::span<Result> results = several.empty() ? std::span<Result>(&single, 1) : std::span<Result>(several);
     expect('=');
     const size_t indices_before = visible_indices_.size();
     if (lexer_.is("opaque")) {
@@ -225,15 +249,15 @@ class Parser {
       statement.node = parse_compute(results[0]);
     }
     visible_indices_.resize(indices_before);
-    last_end_ = lexer_.end_of_previous();
     return statement;
   }
 
-  Compute parse_compute(std::pair<Typed, Position>& typed) {
+  Compute parse_compute(Result& typed) {
     Compute compute;
-    const Shape shape = typed.first.shape;
-    const std::string name(typed.first.name);
     compute.result = declare(std::move(typed.first), typed.second);
+    const Shape& shape = program_.arrays[compute.result].shape;
+    const std::string_view name = program_.arrays[compute.result].name;
+    compute.loops.reserve(shape.size());
     own_result_ = compute.result;
     own_result_readable_ = false;
     const Position head_at = lexer_.position();
@@ -254,11 +278,15 @@ class Parser {
       }
       expect(':');
     }
+    if (lexer_.kind() == Token::end || lexer_.is("}")) fail(ErrorCode::parse, fmt::format("expected a value, found {}", found()));
     if (compute.loops.size() != shape.size())
-      fail_at(head_at, ErrorCode::shape, fmt::format("'{}' has {} dimensions but its loops bind {} indices", name, shape.size(), compute.loops.size()), "bind one index per dimension, in order");
-    if (lexer_.kind() == Token::name && !compute.is_view) {
+      fail_at(head_at, ErrorCode::shape, fmt::format("'{}' has {} but its loops bind {}", name, counted(shape.size(), "dimension"), counted(compute.loops.size(), "index", "indices")), "bind one index per dimension, in order");
+    if (lexer_.kind() == Token::name) {
+      const Position reducer_at = lexer_.position();
       const auto reducer = reducer_from_name(lexer_.text());
-      if (reducer && *reducer != Reducer::set && starts_reduction()) {
+      if (reducer && starts_reduction()) {
+        if (compute.is_view) fail_at(reducer_at, ErrorCode::parse, fmt::format("the view '{}' has a reduction", name), "a view is one read; use for otherwise");
+        if (*reducer == Reducer::set) fail_at(reducer_at, ErrorCode::parse, "'set' is not a reduction", "reductions are sum, prod, max, min, and, or, argmax, argmin; set combines in a scatter");
         compute.reducer = *reducer;
         if (accept('[')) {
           compute.has_accumulator = true;
@@ -293,7 +321,7 @@ class Parser {
     } while (accept(','));
   }
 
-  Scatter parse_scatter(std::pair<Typed, Position>& typed) {
+  Scatter parse_scatter(Result& typed) {
     Scatter scatter;
     lexer_.advance();
     const auto reducer = lexer_.kind() == Token::name ? reducer_from_name(lexer_.text()) : std::nullopt;
@@ -326,7 +354,7 @@ class Parser {
     return scatter;
   }
 
-  Constant parse_constant(std::pair<Typed, Position>& typed) {
+  Constant parse_constant(Result& typed) {
     Constant constant;
     lexer_.advance();
     expect('[');
@@ -335,7 +363,7 @@ class Parser {
     return constant;
   }
 
-  Opaque parse_opaque(std::vector<std::pair<Typed, Position>>& results) {
+  Opaque parse_opaque(std::span<Result> results) {
     Opaque opaque;
     lexer_.advance();
     opaque.name = std::string(any_name("the name of an operation"));
@@ -382,7 +410,7 @@ class Parser {
     return value.floating;
   }
 
-  Repeat parse_repeat(std::vector<std::pair<Typed, Position>>& results) {
+  Repeat parse_repeat(std::span<Result> results) {
     if (++block_depth_ > max_block_depth) fail(ErrorCode::limit, fmt::format("repeats nest more than {} deep", max_block_depth));
     Repeat repeat;
     lexer_.advance();
@@ -398,7 +426,8 @@ class Parser {
       const Position name_at = lexer_.position();
       const std::string_view name = new_name("the name of a carried array");
       expect('=');
-      const std::string_view init_name = any_name("the array it starts from");
+      if (lexer_.kind() != Token::name) fail(ErrorCode::parse, fmt::format("expected the array that '{}' starts from, found {}", name, found()), "define it before the repeat, with const or for");
+      const std::string_view init_name = any_name("an array");
       Repeat::Carry& carry = repeat.carries.emplace_back();
       carry.init = visible(init_name, previous_, "a carried array starts from an array defined before");
       const Array& init = program_.arrays[carry.init];
@@ -418,7 +447,7 @@ class Parser {
       (stack ? repeat.stacked : next).push_back(array);
     });
     if (next.size() != repeat.carries.size())
-      fail_at(yield_at, ErrorCode::shape, fmt::format("{} arrays are carried but {} are yielded", repeat.carries.size(), next.size()), "yield the next value of every carried array, in order");
+      fail_at(yield_at, ErrorCode::shape, fmt::format("{} {} carried but {} yielded", counted(repeat.carries.size(), "array"), repeat.carries.size() == 1 ? "is" : "are", next.size()), "yield the next value of every carried array, in order");
     for (size_t i = 0; i < next.size(); ++i) repeat.carries[i].next = next[i];
     expect('}');
     while (scope_.size() > scope_before) {
@@ -426,7 +455,7 @@ class Parser {
       scope_.pop_back();
     }
     if (results.size() != repeat.carries.size() + repeat.stacked.size())
-      fail_at(results[0].second, ErrorCode::shape, fmt::format("{} results are named, but the repeat gives {}", results.size(), repeat.carries.size() + repeat.stacked.size()),
+      fail_at(results[0].second, ErrorCode::shape, fmt::format("{} {} named, but the repeat gives {}", counted(results.size(), "result"), results.size() == 1 ? "is" : "are", repeat.carries.size() + repeat.stacked.size()),
               "name the carried arrays, then the stacked ones");
     for (auto& [typed, name_at] : results) repeat.results.push_back(declare(std::move(typed), name_at));
     --block_depth_;
@@ -456,6 +485,8 @@ class Parser {
       value = Literal::of(negative ? -magnitude : magnitude);
     } else if (!negative && (lexer_.is("true") || lexer_.is("false"))) {
       value = Literal::of_bool(lexer_.is("true"));
+    } else if (negative) {
+      fail(ErrorCode::parse, fmt::format("expected a number after '-', found {}", found()));
     } else {
       fail(ErrorCode::parse, fmt::format("expected a literal, found {}", found()), "literals are numbers, inf, nan, true and false");
     }
@@ -472,8 +503,7 @@ class Parser {
   ExprId note(ExprId id, int depth) {
     if (depth > max_expression_depth)
       fail_at(program_.exprs[id].position, ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth), "split it into several statements");
-    depths_.resize(program_.exprs.size());
-    depths_[id] = uint16_t(depth);
+    depths_.push_back(uint16_t(depth));  // expressions are noted in the order they are made
     return id;
   }
   int depth(ExprId id) const { return depths_[id]; }
@@ -579,17 +609,24 @@ class Parser {
 
   ExprId parse_call(std::string_view name, Position at) {
     lexer_.advance();
-    std::vector<ExprId> args;
-    list(')', [&] { args.push_back(parse_expression()); });
+    std::array<ExprId, 3> args{none, none, none};
+    size_t given = 0;
+    list(')', [&] {
+      const ExprId arg = parse_expression();
+      if (given < args.size()) args[given] = arg;
+      ++given;
+    });
     if (const auto dtype = dtype_from_name(name)) {
-      if (args.size() != 1) fail_at(at, ErrorCode::parse, fmt::format("{}() converts one value, not {}", name, args.size()));
+      if (given != 1) fail_at(at, ErrorCode::parse, fmt::format("{}() converts one value, not {}", name, given));
       return note(program_.cast(*dtype, args[0], at), depth(args[0]) + 1);
     }
     const auto function = function_from_name(name);
-    if (!function) fail_at(at, ErrorCode::name, fmt::format("unknown function '{}'", name), "docs/loop-ir.md lists the scalar functions");
+    if (!function) {
+      const bool between = name == "div" || name == "mod" || name == "and" || name == "or";
+      fail_at(at, ErrorCode::name, fmt::format("unknown function '{}'", name), between ? fmt::format("write a {} b", name) : "docs/loop-ir.md lists the scalar functions");
+    }
     const int arity = info(*function).arity;
-    if (int(args.size()) != arity) fail_at(at, ErrorCode::parse, fmt::format("'{}' takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()));
-    args.resize(3, none);
+    if (int(given) != arity) fail_at(at, ErrorCode::parse, fmt::format("'{}' takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", given));
     return make_call(*function, at, args[0], args[1], args[2]);
   }
 
@@ -598,17 +635,19 @@ class Parser {
     if (array == own_result_ && !own_result_readable_)
       fail_at(at, ErrorCode::name, fmt::format("'{}' is read in its own definition", name), "mark one of its indices as scan to read earlier elements");
     lexer_.advance();
-    std::vector<ExprId> subscripts;
+    std::array<ExprId, max_rank> subscripts;
+    size_t count = 0;
     int deepest = 0;
     while (lexer_.symbol() != ']' && lexer_.symbol() != '|') {
-      subscripts.push_back(parse_expression(4));
-      deepest = std::max(deepest, depth(subscripts.back()));
+      if (count == max_rank) fail(ErrorCode::limit, fmt::format("'{}' is read with more than {} subscripts", name, max_rank));
+      subscripts[count] = parse_expression(4);
+      deepest = std::max(deepest, depth(subscripts[count++]));
       if (!accept(',')) break;
     }
     std::optional<Literal> fill;
     if (accept('|')) fill = literal_value();
     expect(']');
-    return note(program_.read(array, subscripts, fill, at), deepest + 1);
+    return note(program_.read(array, std::span(subscripts.data(), count), fill, at), deepest + 1);
   }
 
   // Comments since the last statement: those on its last line trail it, the others lead the next one.
@@ -634,7 +673,6 @@ class Parser {
   int block_depth_ = 0;
   Position previous_ = none;
   Position last_statement_ = none;
-  Position last_end_ = 0;
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ ExprId Program::cast(DType target, ExprId value, Position position) {
   return ExprId(exprs.size() - 1);
 }
 
-ExprId Program::read(ArrayId array, const std::vector<ExprId>& subscript_ids, std::optional<Literal> fill, Position position) {
+ExprId Program::read(ArrayId array, std::span<const ExprId> subscript_ids, std::optional<Literal> fill, Position position) {
   const auto first = uint32_t(subscripts.size());
   subscripts.insert(subscripts.end(), subscript_ids.begin(), subscript_ids.end());
   Expr& e = exprs.emplace_back();

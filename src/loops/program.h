@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -165,7 +166,7 @@ struct Program {
   ExprId index(IndexId index, Position position = none);
   ExprId call(Function function, ExprId a, ExprId b = none, ExprId c = none, Position position = none);
   ExprId cast(DType target, ExprId value, Position position = none);
-  ExprId read(ArrayId array, const std::vector<ExprId>& subscripts, std::optional<Literal> fill = {}, Position position = none);
+  ExprId read(ArrayId array, std::span<const ExprId> subscripts, std::optional<Literal> fill = {}, Position position = none);
 };
 
 // The subscripts of a read.

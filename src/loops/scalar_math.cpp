@@ -76,9 +76,11 @@ double digamma(double x) {
   if (x > 0) return std::isinf(x) ? x : digamma_positive(x);
   if (x == 0) return std::copysign(infinity, -x);
   if (x != x || x == std::floor(x)) return not_a_number;  // a pole with two signs
-  // Reflection; the fraction of x is exact, pi * x is not.
+  // Reflection, with the cotangent of pi * x from the fraction of x, which is exact, and on the flat side of the tangent.
   const double fraction = x - std::round(x);
-  return digamma_positive(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
+  const double size = std::abs(fraction);
+  const double cotangent = size < 0.25 ? 1 / std::tan(std::numbers::pi * size) : std::tan(std::numbers::pi * (0.5 - size));
+  return digamma_positive(1 - x) - std::numbers::pi * std::copysign(cotangent, fraction);
 }
 
 // The library's lgamma writes a global sign; the reentrant form does not.

@@ -1,5 +1,7 @@
 #include "loops/source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lightline::loops {
@@ -12,6 +14,11 @@ Where place(std::string_view text, std::string_view file, Position position) {
   const size_t newline = before.rfind('\n');
   where.column = 1 + int(newline == std::string_view::npos ? before.size() : before.size() - newline - 1);
   return where;
+}
+
+std::string counted(size_t count, std::string_view noun, std::string_view plural) {
+  if (count == 1) return fmt::format("1 {}", noun);
+  return plural.empty() ? fmt::format("{} {}s", count, noun) : fmt::format("{} {}", count, plural);
 }
 
 }  // namespace lightline::loops

@@ -34,9 +34,9 @@ bool accepts(Signature signature, DType type) {
 
 std::string_view expected(Signature signature) {
   switch (signature) {
-    case Signature::numeric: return "numbers";
+    case Signature::numeric: case Signature::magnitude: return "numbers";
     case Signature::fractional: case Signature::floating: case Signature::test: return "floats";
-    case Signature::real: case Signature::power: case Signature::magnitude: return "numbers";
+    case Signature::real: case Signature::power: return "real numbers";
     case Signature::integer: return "integers";
     case Signature::bitwise: return "integers or bool";
     case Signature::ordering: return "ordered numbers";
@@ -46,6 +46,18 @@ std::string_view expected(Signature signature) {
     case Signature::equality: case Signature::choice: return "values";
   }
   return "values";
+}
+
+// As the user wrote it.
+std::string_view written(const FunctionInfo& function) { return function.function == Function::neg ? "-" : function.text; }
+
+std::string_view advice(const FunctionInfo& function, DType type) {
+  if (is_integer(type) && function.function == Function::divide) return "convert with f32(...), or use div";
+  if (is_integer(type) && (function.signature == Signature::fractional || function.signature == Signature::floating)) return "convert with f32(...)";
+  if (is_float(type) && function.function == Function::div) return "use /, and floor(...) to round down";
+  if (is_float(type) && function.function == Function::mod) return "use remainder(a, b)";
+  if (function.signature == Signature::logic) return "compare first: x != 0";
+  return "";
 }
 
 // Functions whose value is a float even when all their arguments are integer literals.
@@ -97,7 +109,7 @@ Result<ValueType> TypeChecker::unify(ExprId parent, ExprId a, ValueType type_a, 
   if (type_a.is_typed() && type_b.is_typed()) {
     if (type_a.type == type_b.type) return type_a;
     const FunctionInfo& function = info(program_.exprs[parent].function);
-    return error(parent, fmt::format("'{}' joins {} and {}", function.text, name(type_a.type), name(type_b.type)), fmt::format("convert one side, such as {}(...)", name(type_a.type)));
+    return error(parent, fmt::format("'{}' joins {} and {}", written(function), name(type_a.type), name(type_b.type)), fmt::format("convert one side, such as {}(...)", name(type_a.type)));
   }
   if (type_a.is_typed()) {
     LL_DO(settle(b, type_a.type));
@@ -137,7 +149,7 @@ Result<ValueType> TypeChecker::result_of(ExprId id, ValueType argument) {
     const bool decided = signature == Signature::equality || signature == Signature::ordering || signature == Signature::test || signature == Signature::make_complex;
     if (!decided) {
       if (signature == Signature::logic || signature == Signature::complex_part || signature == Signature::conjugate || (signature == Signature::integer && argument.kind == ValueType::Kind::floating_literal))
-        return error(id, fmt::format("'{}' takes {}, not a number literal", function.text, expected(signature)));
+        return error(id, fmt::format("'{}' takes {}, not a {} literal", written(function), expected(signature), signature == Signature::integer ? "float" : "number"));
       return makes_floating(signature) ? open_floating() : argument;
     }
     const bool floating = argument.kind == ValueType::Kind::floating_literal || signature == Signature::test || signature == Signature::make_complex;
@@ -145,7 +157,7 @@ Result<ValueType> TypeChecker::result_of(ExprId id, ValueType argument) {
     for (int i = 0; i < function.arity; ++i) LL_DO(settle(e.args[i], type));
     argument = typed(type);
   }
-  if (!accepts(signature, argument.type)) return error(id, fmt::format("'{}' takes {}, not {}", function.text, expected(signature), name(argument.type)), signature == Signature::fractional && is_integer(argument.type) ? "convert with f32(...), or use div" : "");
+  if (!accepts(signature, argument.type)) return error(id, fmt::format("'{}' takes {}, not {}", written(function), expected(signature), name(argument.type)), std::string(advice(function, argument.type)));
   DType type = argument.type;
   switch (signature) {
     case Signature::equality: case Signature::ordering: case Signature::logic: case Signature::test: type = DType::boolean; break;
@@ -164,7 +176,7 @@ Status TypeChecker::settle(ExprId id, DType type) {
     const bool floating = e.literal.kind == Literal::Kind::floating;
     if (type == DType::boolean || (floating && is_integer(type)))
       return error(id, fmt::format("the literal {} can not be {}", floating ? fmt::format("{}", e.literal.floating) : fmt::format("{}", e.literal.integer), name(type)),
-                   type == DType::boolean ? "use true or false" : "convert the other side, such as f32(...)");
+                   type == DType::boolean ? "use true or false" : "write an integer, or convert what stands beside it: f32(...)");
     program_.exprs[id].type = type;
     return Ok{};
   }
@@ -172,7 +184,7 @@ Status TypeChecker::settle(ExprId id, DType type) {
     const FunctionInfo& function = info(e.function);
     LL_TRY(const ValueType own, infer(id));
     if (!own.is_typed()) {
-      if (!accepts(function.signature, type)) return error(id, fmt::format("'{}' takes {}, not {}", function.text, expected(function.signature), name(type)));
+      if (!accepts(function.signature, type)) return error(id, fmt::format("'{}' takes {}, not {}", written(function), expected(function.signature), name(type)), std::string(advice(function, type)));
       const int from = function.signature == Signature::choice ? 1 : 0;
       for (int i = from; i < function.arity; ++i) LL_DO(settle(e.args[i], type));
       program_.exprs[id].type = type;

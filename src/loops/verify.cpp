@@ -70,7 +70,7 @@ class Verifier {
   Status check(Compute& compute, Position at) {
     const Array& result = array(compute.result);
     if (compute.loops.size() != result.shape.size())
-      return error(at, ErrorCode::shape, fmt::format("'{}' has {} dimensions but its loops bind {} indices", result.name, result.shape.size(), compute.loops.size()), "bind one index per dimension, in order");
+      return error(at, ErrorCode::shape, fmt::format("'{}' has {} but its loops bind {}", result.name, counted(result.shape.size(), "dimension"), counted(compute.loops.size(), "index", "indices")), "bind one index per dimension, in order");
     IndexId scan = none;
     size_t scan_dimension = 0;
     bool empty_domain = false;
@@ -111,23 +111,23 @@ class Verifier {
   Status settle_statement(Compute& compute, const ValueType& body, Position at) {
     const Array& result = array(compute.result);
     const DType wanted = compute_type(result.dtype);
+    if (compute.has_accumulator && (!is_float(compute.accumulator) || (compute.reducer != Reducer::sum && compute.reducer != Reducer::prod)))
+      return error(at, ErrorCode::type, fmt::format("{}[{}] is not a floating sum or product", name(compute.reducer), name(compute.accumulator)), "accumulators are float dtypes, for sum and prod");
     if (compute.reducer == Reducer::argmax || compute.reducer == Reducer::argmin) {
       if (result.dtype != DType::i64 && result.dtype != DType::i32)
-        return error(result.position, ErrorCode::type, fmt::format("{} gives positions, but '{}' is {}", name(compute.reducer), result.name, name(result.dtype)), "declare it as i64 or i32");
+        return error(result.position, ErrorCode::type, fmt::format("'{}' gives positions, but '{}' is {}", name(compute.reducer), result.name, name(result.dtype)), "declare it as i64 or i32");
       for (const IndexId index : compute.reduced)
-        if (program_.indices[index].extent == 0) return error(at, ErrorCode::range, fmt::format("{} over no elements has no value", name(compute.reducer)), "give every reduced index an extent of 1 or more");
+        if (program_.indices[index].extent == 0) return error(at, ErrorCode::range, fmt::format("'{}' over no elements has no value", name(compute.reducer)), "give every reduced index an extent of 1 or more");
       LL_DO(types_.settle(compute.body, body.is_typed() ? body.type : body.kind == ValueType::Kind::integer_literal ? DType::i64 : DType::f32));
       const DType type = program_.exprs[compute.body].type;
-      if (type == DType::boolean || type == DType::c64) return error(program_.exprs[compute.body].position, ErrorCode::type, fmt::format("{} needs ordered numbers, not {}", name(compute.reducer), name(type)), "convert with i64(...) or real(...)");
+      if (type == DType::boolean || type == DType::c64) return error(program_.exprs[compute.body].position, ErrorCode::type, fmt::format("'{}' needs ordered numbers, not {}", name(compute.reducer), name(type)), type == DType::boolean ? "convert with i64(...)" : "take real(...) or abs(...)");
       compute.accumulator = type;
       return Ok{};
     }
     if (compute.has_accumulator) {
-      if (!is_float(compute.accumulator) || (compute.reducer != Reducer::sum && compute.reducer != Reducer::prod))
-        return error(at, ErrorCode::type, fmt::format("{}[{}] is not a floating sum or product", name(compute.reducer), name(compute.accumulator)), "accumulators are float dtypes, for sum and prod");
       const DType accumulated = compute_type(compute.accumulator);
       const DType own = body.is_typed() ? body.type : wanted;
-      if (own != DType::f32 && own != DType::f64) return error(program_.exprs[compute.body].position, ErrorCode::type, fmt::format("a {} accumulator can not add {}", name(compute.accumulator), name(own)));
+      if (own != DType::f32 && own != DType::f64) return error(program_.exprs[compute.body].position, ErrorCode::type, fmt::format("{}[{}] can not add {}", name(compute.reducer), name(compute.accumulator), name(own)), fmt::format("convert with {}(...)", name(compute.accumulator)));
       if (!body.is_typed()) LL_DO(types_.settle(compute.body, own));
       if (wanted != own && wanted != accumulated) return mismatch(compute.body, own, result);
       return Ok{};
@@ -137,13 +137,13 @@ class Verifier {
     const Position body_at = program_.exprs[compute.body].position;
     switch (compute.reducer) {
       case Reducer::sum: case Reducer::prod:
-        if (wanted == DType::boolean) return error(body_at, ErrorCode::type, fmt::format("{} does not add bool", name(compute.reducer)), "count with i64(...), or use and, or");
+        if (wanted == DType::boolean) return error(body_at, ErrorCode::type, fmt::format("'{}' does not combine bool", name(compute.reducer)), "count with i64(...), or use and, or");
         break;
       case Reducer::max: case Reducer::min:
-        if (wanted == DType::boolean || wanted == DType::c64) return error(body_at, ErrorCode::type, fmt::format("{} needs ordered numbers, not {}", name(compute.reducer), name(wanted)));
+        if (wanted == DType::boolean || wanted == DType::c64) return error(body_at, ErrorCode::type, fmt::format("'{}' needs ordered numbers, not {}", name(compute.reducer), name(wanted)), wanted == DType::boolean ? "use and, or" : "take real(...) or abs(...)");
         break;
       case Reducer::all: case Reducer::any:
-        if (wanted != DType::boolean) return error(body_at, ErrorCode::type, fmt::format("{} needs bool, not {}", name(compute.reducer), name(wanted)), "compare first: x[i] != 0");
+        if (wanted != DType::boolean) return error(body_at, ErrorCode::type, fmt::format("'{}' needs bool, not {}", name(compute.reducer), name(wanted)), "compare first: x[i] != 0");
         break;
       default: break;
     }
@@ -158,7 +158,7 @@ class Verifier {
     const Array& result = array(scatter.result);
     const DType wanted = compute_type(result.dtype);
     if (scatter.target.size() != result.shape.size())
-      return error(at, ErrorCode::shape, fmt::format("'{}' has {} dimensions but the scatter names {} subscripts", result.name, result.shape.size(), scatter.target.size()));
+      return error(at, ErrorCode::shape, fmt::format("'{}' has {} but the scatter names {}", result.name, counted(result.shape.size(), "dimension"), counted(scatter.target.size(), "subscript")));
     if (scatter.init_array != none) {
       LL_DO(use(scatter.init_array, at));
       const Array& init = array(scatter.init_array);
@@ -166,21 +166,22 @@ class Verifier {
         return error(at, ErrorCode::shape, fmt::format("'{}' is {}{} but starts from '{}', which is {}{}", result.name, name(result.dtype), to_string(result.shape), init.name, name(init.dtype), to_string(init.shape)));
     } else {
       LL_TRY(const ValueType literal, types_.infer(scatter.init_literal));
-      if (literal.is_typed() && literal.type != wanted) return mismatch(scatter.init_literal, literal.type, result);
+      if (literal.is_typed() && literal.type != wanted)
+        return error(program_.exprs[scatter.init_literal].position, ErrorCode::type, fmt::format("'{}' is {} but starts from {}", result.name, name(result.dtype), name(literal.type)), "start from a literal of its type");
       LL_DO(types_.settle(scatter.init_literal, wanted));
     }
     const bool logical = scatter.reducer == Reducer::all || scatter.reducer == Reducer::any;
     const bool ordered = scatter.reducer == Reducer::max || scatter.reducer == Reducer::min;
     if (logical != (wanted == DType::boolean) && scatter.reducer != Reducer::set)
-      return error(at, ErrorCode::type, fmt::format("scatter {} does not combine {}", name(scatter.reducer), name(wanted)), logical ? "use it on bool arrays" : "use and, or, set on bool arrays");
-    if (ordered && wanted == DType::c64) return error(at, ErrorCode::type, fmt::format("scatter {} does not combine c64", name(scatter.reducer)));
+      return error(at, ErrorCode::type, fmt::format("'scatter {}' does not combine {}", name(scatter.reducer), name(wanted)), logical ? "use it on bool arrays" : "use and, or, set on bool arrays");
+    if (ordered && wanted == DType::c64) return error(at, ErrorCode::type, fmt::format("'scatter {}' does not combine c64", name(scatter.reducer)));
     empty_domain_ = false;
     for (const IndexId index : scatter.domain) empty_domain_ |= program_.indices[index].extent == 0;
     LL_TRY(const ValueType body, types_.infer(scatter.body));
     if (body.is_typed() && body.type != wanted) return mismatch(scatter.body, body.type, result);
     if (!body.is_typed()) LL_DO(types_.settle(scatter.body, wanted));
     LL_DO(check_reads(scatter.body));
-    for (size_t i = 0; i < scatter.target.size(); ++i) LL_DO(check_subscript(scatter.target[i], result, i, scatter.drop_outside, " | drop"));
+    for (size_t i = 0; i < scatter.target.size(); ++i) LL_DO(check_subscript(scatter.target[i], result, i, scatter.drop_outside, true));
     return define(scatter.result, result.position);
   }
 
@@ -188,10 +189,11 @@ class Verifier {
     const Array& result = array(constant.result);
     const int64_t count = *element_count(result.shape);
     if (int64_t(constant.values.size()) != count && constant.values.size() != 1)
-      return error(at, ErrorCode::shape, fmt::format("'{}' has {} elements but {} values are given", result.name, count, constant.values.size()), "give all values in row-major order, or one for all");
-    for (const Literal& value : constant.values) {
+      return error(at, ErrorCode::shape, fmt::format("'{}' has {} but {} given", result.name, counted(size_t(count), "element"), constant.values.size() == 1 ? "1 value is" : fmt::format("{} values are", constant.values.size())), "give all values in row-major order, or one for all");
+    for (size_t i = 0; i < constant.values.size(); ++i) {
+      const Literal& value = constant.values[i];
       const bool fits = value.kind == Literal::Kind::boolean ? result.dtype == DType::boolean : value.kind == Literal::Kind::integer ? result.dtype != DType::boolean : is_float(result.dtype) || result.dtype == DType::c64;
-      if (!fits) return error(at, ErrorCode::type, fmt::format("a value of '{}' does not fit {}", result.name, name(result.dtype)), "bool takes true and false, integers take integers, floats take both");
+      if (!fits) return error(at, ErrorCode::type, fmt::format("value {} of '{}' does not fit {}", i, result.name, name(result.dtype)), "bool takes true and false, integers take integers, floats take both");
     }
     return define(constant.result, result.position);
   }
@@ -220,7 +222,7 @@ class Verifier {
       LL_DO(use(carry.next, at));
       const Array &inner = array(carry.inner), &next = array(carry.next), &result = array(repeat.results[i]);
       if (next.dtype != inner.dtype || next.shape != inner.shape)
-        return error(at, ErrorCode::shape, fmt::format("'{}' carries {}{} but '{}', which is {}{}, is yielded for it", inner.name, name(inner.dtype), to_string(inner.shape), next.name, name(next.dtype), to_string(next.shape)));
+        return error(next.position, ErrorCode::shape, fmt::format("'{}' carries {}{} but '{}', which is {}{}, is yielded for it", inner.name, name(inner.dtype), to_string(inner.shape), next.name, name(next.dtype), to_string(next.shape)));
       LL_DO(same_type(result, inner.dtype, inner.shape));
     }
     for (size_t i = 0; i < repeat.stacked.size(); ++i) {
@@ -255,8 +257,8 @@ class Verifier {
     LL_DO(use(e.args[0], e.position));
     const Array& target = array(e.args[0]);
     if (e.args[2] != target.shape.size())
-      return error(e.position, ErrorCode::shape, fmt::format("'{}' has {} dimensions but is read with {} subscripts", target.name, target.shape.size(), e.args[2]));
-    for (uint32_t i = 0; i < e.args[2]; ++i) LL_DO(check_subscript(subscripts_of(program_, e)[i], target, i, e.has_fill, " | 0"));
+      return error(e.position, ErrorCode::shape, fmt::format("'{}' has {} but is read with {}", target.name, counted(target.shape.size(), "dimension"), counted(e.args[2], "subscript")));
+    for (uint32_t i = 0; i < e.args[2]; ++i) LL_DO(check_subscript(subscripts_of(program_, e)[i], target, i, e.has_fill, false));
     if (e.args[0] == scan_.array) return check_past(e);
     return Ok{};
   }
@@ -271,9 +273,9 @@ class Verifier {
                  fmt::format("read {} - 1, {} - 2, ... in dimension {}", scan, scan, scan_.dimension));
   }
 
-  Status check_subscript(ExprId id, const Array& target, size_t dimension, bool guarded, std::string_view guard) {
+  Status check_subscript(ExprId id, const Array& target, size_t dimension, bool guarded, bool is_target) {
     LL_TRY(const ValueType type, types_.infer(id));
-    const Position at = program_.exprs[id].position;
+    const Position at = start_of(id);
     if (type.is_typed() && !is_integer(type.type)) return error(at, ErrorCode::type, fmt::format("subscript {} of '{}' is {}, not an integer", dimension, target.name, name(type.type)), "convert with i64(...)");
     if (!type.is_typed()) LL_DO(types_.settle(id, DType::i64));
     LL_DO(check_affine(id));
@@ -283,8 +285,16 @@ class Verifier {
     const int64_t extent = target.shape[dimension];
     if (interval.low >= 0 && interval.high < extent) return Ok{};
     const int64_t bad = interval.low < 0 ? interval.low : interval.high;
-    return error(at, ErrorCode::range, fmt::format("subscript {} of '{}' can be {}, outside 0 to {}", print(program_, id), target.name, bad, extent - 1),
-                 fmt::format("say what happens outside with a fill: {}[...{}]", guard == " | drop" ? "" : target.name, guard));
+    const std::string outside = extent == 0 ? "but that dimension has no elements" : fmt::format("outside 0 to {}", extent - 1);
+    return error(at, ErrorCode::range, fmt::format("subscript {} of '{}' can be {}, {}", print(program_, id), target.name, bad, outside),
+                 is_target ? "drop writes outside the array with [... | drop]" : fmt::format("say what is read outside with a fill: {}[... | {}]", target.name, target.dtype == DType::boolean ? "false" : "0"));
+  }
+
+  // Where the text of an expression starts; an operator's own position is the operator.
+  Position start_of(ExprId id) const {
+    const Expr& e = program_.exprs[id];
+    const bool leads = (e.kind == ExprKind::call || e.kind == ExprKind::cast) && program_.exprs[e.args[0]].position < e.position;
+    return leads ? start_of(e.args[0]) : e.position;
   }
 
   // Indices multiply only by constants, and divide only by positive constants.

@@ -64,7 +64,8 @@ TensorSummary summarize(std::string name, const Tensor& tensor, std::string sour
 }
 
 std::string to_table(const RunReport& report) {
-  Table table({{"output"}, {"type"}, {"checksum"}, {"mean", Align::right}, {"min", Align::right}, {"max", Align::right}});
+  Table table(
+      {{"output"}, {"type"}, {"checksum"}, {"mean", Align::right}, {"min", Align::right}, {"max", Align::right}});
   for (const TensorSummary& output : report.outputs) {
     table.add_row({output.name, type_text(output.dtype, output.shape), output.checksum, number_text(output.mean),
                    number_text(output.least), number_text(output.greatest)});

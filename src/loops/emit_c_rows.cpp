@@ -1,0 +1,172 @@
+// Innermost loops: vectors, edges, streamed stores, accumulators.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loops/emit_c_loops.h"
+
+namespace lightline::loops::c {
+namespace {
+
+// Results of at least this size that their step does not read again go past the caches.
+constexpr int64_t streamed_bytes = 8 << 20;
+constexpr int64_t strip = 1024;  // elements computed before they are streamed
+
+
+}  // namespace
+
+void NestWriter::row(Nest& nest, const std::string& from, const std::string& to) {
+  Row whole{.var = nest.var, .from = from, .to = to};
+  std::vector<const Member*> streamed;
+  for (const Item& item : nest.items) {
+    const Member& member = tree_.members[item.member];
+    if (member.body != none) whole.values.push_back(member.body);
+    const bool reduces = member.kernel.reducer != Reducer::none && !member.kernel.is_empty;
+    const std::string clause = reduces ? reduction_clause(member.kernel.reducer, member.kernel.accumulator, total_name(member)) : "";
+    whole.clauses += clause;
+    whole.is_vector &= !member.kernel.scalar_only && member.kernel.scan != nest.var && !(reduces && clause.empty());
+    if (is_streamed(member, nest)) streamed.push_back(&member);
+  }
+  whole.body = [this, &nest] {
+    scope_of_[&nest] = writer_.depth();
+    for (const Item& item : nest.items) leaf(tree_.members[item.member]);
+  };
+  if (streamed.empty()) write_row(nodes(), writer_, whole);
+  else strips(nest, std::move(whole), streamed);
+}
+
+bool NestWriter::is_streamed(const Member& member, const Nest& nest) {
+  if (!stored_[member.kernel.result] || member.is_read || member.kernel.reducer != Reducer::none || member.kernel.scan != none) return false;
+  const Array& result = array(member);
+  return size_of(result.shape) * byte_size(result.dtype) >= streamed_bytes && nodes().extent(nest.var) >= 64 && nodes().coefficient(member.store, nest.var) == 1;
+}
+
+// Computes a strip into a local row, then writes it past the caches.
+void NestWriter::strips(Nest& nest, Row whole, const std::vector<const Member*>& streamed) {
+  streams_ = true;
+  const VarId start = nodes().add_var(nodes().extent(nest.var));
+  writer_.open();
+  writer_.bring(start);
+  writer_.line(fmt::format("const int64_t end = ll_min_index({}, {} + {});", whole.to, var_name(start), strip));
+  for (const Member* member : streamed) {
+    const ArrayId id = member->kernel.result;
+    const DType dtype = array(*member).dtype;
+    if (!strip_start_.contains(id)) {
+      buffers_ += fmt::format("{} s{}[{}] __attribute__((aligned(64)));\n", storage_type(dtype), id, strip);
+      stack_used_ += strip * byte_size(dtype);
+    }
+    strip_start_[id] = var_name(start);
+  }
+  const std::string from = whole.from, to = whole.to;
+  whole.from = var_name(start);
+  whole.to = "end";
+  write_row(nodes(), writer_, whole);
+  for (const Member* member : streamed) {
+    const ArrayId id = member->kernel.result;
+    const NodeId first = nodes().substitute(member->store, {{nest.var, nodes().var(start)}});
+    writer_.line(fmt::format("ll_stream({} + ({}), s{}, (size_t)(end - {}) * {});", array_name(id), writer_.index(first), id, var_name(start), byte_size(array(*member).dtype)));
+  }
+  const std::string body = writer_.close();
+  writer_.line(fmt::format("for (int64_t {} = {}; {} < {}; {} += {}) {{\n{}}}", var_name(start), from, var_name(start), to, var_name(start), strip, body));
+}
+
+// ---- reductions that keep a row of totals ----
+
+int64_t NestWriter::tile_width(const Member& member, int64_t outer_tasks) const {
+  const int64_t extent = plan_.nodes.extent(member.kernel.loops.back());
+  const int64_t wanted = outer_tasks >= 16 ? 512 : std::max<int64_t>(64, extent / 16 / 16 * 16);
+  return std::min({wanted, extent, int64_t(512)});
+}
+
+void NestWriter::tiled(const Member& member, int64_t width) {
+  const int64_t extent = nodes().extent(member.kernel.loops.back());
+  if (width == extent) return tile(member, "0", std::to_string(extent), width);
+  const std::string start = writer_.fresh("w");
+  writer_.open();
+  tile(member, start, fmt::format("ll_min_index({}, {} + {})", extent, start, width), width);
+  const std::string body = writer_.close();
+  writer_.line(fmt::format("for (int64_t {} = 0; {} < {}; {} += {}) {{\n{}}}", start, start, extent, start, width, body));
+}
+
+void NestWriter::tile(const Member& member, const std::string& from, const std::string& to, int64_t width) {
+  const VarId var = member.kernel.loops.back();
+  const std::string name = total_name(member), first = writer_.fresh("from"), last = writer_.fresh("to");
+  const std::string place = fmt::format("[{} - {}]", var_name(var), first);
+  writer_.line(fmt::format("const int64_t {} = {}, {} = {};", first, from, last, to));
+  if (is_position(member)) {
+    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64))); int64_t {}_at[{}] __attribute__((aligned(64)));", total_type(member), name, width, name, width));
+    writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {{ {}[i] = 0; {}_at[i] = -1; }}", last, first, name, name));
+  } else {
+    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64)));", total_type(member), name, width));
+    writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {}[i] = {};", last, first, name, empty(member)));
+  }
+  const bool is_vector = !member.kernel.scalar_only && member.kernel.accumulator != DType::c64;
+  for (const VarId reduced : member.kernel.reduced) {
+    writer_.open();
+    writer_.bring(reduced);
+  }
+  write_row(nodes(), writer_, {.var = var, .from = first, .to = last, .values = {member.body}, .body = [&] { update(member, place); }, .is_vector = is_vector});
+  for (size_t i = member.kernel.reduced.size(); i-- > 0;) {
+    const VarId reduced = member.kernel.reduced[i];
+    const std::string body = writer_.close();
+    writer_.line(loop_head(var_name(reduced), "0", std::to_string(nodes().extent(reduced))) + body + "}");
+  }
+  write_row(nodes(), writer_, {.var = var, .from = first, .to = last, .body = [&] { finish_reduction(member, place); }, .is_vector = is_vector});
+}
+
+// ---- one point ----
+
+void NestWriter::leaf(const Member& member) {
+  if (member.kernel.is_empty) return store(member, empty(member));
+  if (member.kernel.reducer != Reducer::none) return update(member, "");
+  store(member, writer_.value(member.body));
+}
+
+void NestWriter::store(const Member& member, const std::string& value) {
+  const ArrayId id = member.kernel.result;
+  const DType dtype = array(member).dtype;
+  const bool rounds = compute_type(dtype) != dtype && (member.is_read || !stored_[id]);
+  const std::string own = writer_.fresh("x");
+  writer_.line(fmt::format("const {} {} = {};", value_type(dtype), own, rounds ? cast_text(compute_type(dtype), dtype, value) : value));
+  if (!stored_[id] && member.elements == 1) return writer_.set_access(id, {own, dtype, true, writer_.depth()});
+  if (const auto streamed = strip_start_.find(id); streamed != strip_start_.end() && member.kernel.reducer == Reducer::none)
+    writer_.line(fmt::format("s{}[{} - {}] = {};", id, var_name(member.sequence.back()), streamed->second, to_storage(dtype, own)));
+  else if (stored_[id]) writer_.line(fmt::format("{}[{}] = {};", array_name(id), writer_.index(member.store), to_storage(dtype, own)));
+  else writer_.line(fmt::format("b{}[{}] = {};", id, writer_.index(member.store), own));
+  const size_t level = member.shared == 0 ? 0 : scope_of_.at(member.path[member.shared - 1]);
+  if (stored_[id]) writer_.set_access(id, {array_name(id), dtype, false, level});
+  else writer_.set_access(id, {.pointer = fmt::format("b{}", id), .element = compute_type(dtype), .level = level, .is_local = true});
+  writer_.define(nodes().load_at(id, member.store, none, {}), own);
+}
+
+void NestWriter::declare_reduction(const Member& member) {
+  const std::string name = total_name(member);
+  if (is_position(member)) writer_.line(fmt::format("{} {} = 0; int64_t {}_at = -1;", total_type(member), name, name));
+  else writer_.line(fmt::format("{} {} = {};", total_type(member), name, empty(member)));
+}
+
+// The place of a point in the reduced domain, row-major.
+NodeId NestWriter::flat_position(const Member& member) {
+  NodeId position = nodes().integer(0);
+  for (const VarId var : member.kernel.reduced) position = nodes().add(nodes().scale(position, nodes().extent(var)), nodes().var(var));
+  return position;
+}
+
+void NestWriter::update(const Member& member, const std::string& place) {
+  const std::string name = total_name(member), total = name + place;
+  const std::string value = writer_.value(member.body);
+  if (!is_position(member)) return writer_.line(fmt::format("{} = {};", total, combine_text(member.kernel.reducer, member.kernel.accumulator, total, value)));
+  const std::string at = fmt::format("{}_at{}", name, place);
+  const std::string beats = fmt::format("{} {} {}", value, member.kernel.reducer == Reducer::argmax ? ">" : "<", total);
+  const std::string wins = fmt::format("({} < 0) | (({} == {}) & (({} != {}) | ({})))", at, total, total, value, value, beats);
+  const std::string yes = writer_.fresh("wins");
+  writer_.line(fmt::format("const _Bool {} = {};\n{} = {} ? {} : {};\n{} = {} ? {} : {};", yes, wins, total, yes, value, total, at, yes, writer_.index(flat_position(member)), at));
+}
+
+void NestWriter::finish_reduction(const Member& member, const std::string& place) {
+  const DType dtype = array(member).dtype, reduced = is_position(member) ? DType::i64 : compute_type(member.kernel.accumulator);
+  const std::string total = total_name(member) + (is_position(member) ? "_at" : "") + place;
+  store(member, reduced == compute_type(dtype) ? total : cast_text(reduced, dtype, total));
+}
+
+}  // namespace lightline::loops::c

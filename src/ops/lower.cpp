@@ -1,0 +1,216 @@
+#include "ops/lower.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "loops/verify.h"
+#include "ops/registry.h"
+
+namespace lightline::ops {
+namespace {
+
+// Nodes that only check or annotate; nothing depends on them.
+bool is_annotation(std::string_view target) {
+  static constexpr std::string_view names[] = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range", "sym_constrain_range_for_size", "_check_is_size", "_log_api_usage_once",
+                                               "_set_grad_enabled", "_enter_autocast", "_exit_autocast", "lazy_load_decompositions", "_assert"};
+  for (const std::string_view name : names) {
+    const size_t at = target.find(name);
+    if (at != std::string_view::npos && (at == 0 || target[at - 1] == '.') && (at + name.size() == target.size() || target[at + name.size()] == '.')) return true;
+  }
+  return false;
+}
+
+class GraphLowering {
+ public:
+  explicit GraphLowering(const graph::Graph& graph) : graph_(graph), lowering_(out_.program), values_(graph.values.size()) {}
+
+  Result<Lowered> run() {
+    out_.program.name = program_name();
+    out_.assumptions = graph_.assumptions;
+    try {
+      inputs();
+      for (const graph::Node& node : graph_.nodes) {
+        node_ = &node;
+        lower_node(node);
+      }
+      node_ = nullptr;
+      outputs();
+    } catch (const OpError& error) {
+      const std::string where = node_ ? fmt::format("node '{}' ({}): ", node_->name, node_->target) : "";
+      return Error{error.code, where + error.message, error.code == ErrorCode::internal ? "this is a defect of the operator's definition" : "", {}};
+    }
+    if (Status status = loops::verify(out_.program); !status.ok()) {
+      Error error = status.error();
+      error.message = fmt::format("the loops of '{}' do not verify: {}", graph_.name, error.message);
+      return error;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string program_name() const {
+    std::string name;
+    for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
+    if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
+    return name;
+  }
+
+  void inputs() {
+    std::unordered_map<std::string, size_t> by_source;
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const graph::Input& input = graph_.inputs[i];
+      const graph::Value& value = graph_.values[input.value];
+      if (!input.source.empty()) {
+        const auto [found, fresh] = by_source.emplace(fmt::format("{}:{}", int(input.kind), input.source), i);
+        if (!fresh) {
+          values_[input.value] = values_[graph_.inputs[found->second].value];
+          continue;
+        }
+      }
+      if (!value.type) fail(fmt::format("the input '{}' has no recorded type", value.name), ErrorCode::unsupported);
+      values_[input.value] = lowering_.input(value.name, value.type->dtype, value.type->shape);
+      out_.inputs.push_back(uint32_t(i));
+    }
+  }
+
+  void lower_node(const graph::Node& node) {
+    if (is_annotation(node.target)) return;
+    const Registry::Match match = Registry::all().find(node.target);
+    lowering_.begin_group(node.target);
+    std::vector<std::optional<Tensor>> results;
+    if (match.op) {
+      OpCall call(lowering_, graph_, node, match.op->parameters, values_);
+      match.op->define(call);
+      results = std::move(call.results);
+      for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
+      if (match.in_place && !results.empty() && results[0]) write_first_argument(node, call, *results[0], results);
+      ++out_.calls[match.op->name];
+    } else {
+      results = lower_opaque(node);
+      ++out_.opaque[node.target];
+    }
+    finish(node, std::move(results));
+  }
+
+  void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value, std::vector<std::optional<Tensor>>& results) {
+    const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
+    const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
+    (void)call;
+    if (!ref || !values_[ref->id]) fail("an in-place operator has no tensor to write");
+    const Tensor target = *values_[ref->id];
+    lowering_.write(target, value);
+    results[0] = target;
+  }
+
+  std::vector<std::optional<Tensor>> lower_opaque(const graph::Node& node) {
+    std::vector<Tensor> operands;
+    std::vector<std::pair<std::string, loops::Attribute>> attributes;
+    for (const graph::NamedArgument& argument : node.arguments) {
+      const auto add = [&](graph::ValueId id) {
+        if (id != graph::no_value && values_[id]) operands.push_back(*values_[id]);
+      };
+      if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value)) add(ref->id);
+      if (const auto* list = std::get_if<std::vector<graph::ValueId>>(&argument.value))
+        for (const graph::ValueId id : *list) add(id);
+      if (argument.name.empty()) continue;
+      if (const auto* i = std::get_if<int64_t>(&argument.value)) attributes.emplace_back(argument.name, *i);
+      if (const auto* d = std::get_if<double>(&argument.value)) attributes.emplace_back(argument.name, *d);
+      if (const auto* b = std::get_if<bool>(&argument.value)) attributes.emplace_back(argument.name, *b);
+      if (const auto* l = std::get_if<std::vector<int64_t>>(&argument.value)) attributes.emplace_back(argument.name, *l);
+    }
+    std::vector<std::pair<DType, Shape>> types;
+    for (const graph::ValueId id : node.results) {
+      if (id == graph::no_value) continue;
+      const auto& type = graph_.values[id].type;
+      if (!type) fail(fmt::format("the operator is unknown and the type of its result '{}' is not recorded", graph_.values[id].name), ErrorCode::unsupported);
+      types.emplace_back(type->dtype, type->shape);
+    }
+    std::vector<std::optional<Tensor>> results;
+    if (types.empty()) return results;
+    std::string name;
+    for (const char c : node.target) name += std::isalnum(uint8_t(c)) ? c : '_';
+    const std::vector<Tensor> tensors = lowering_.opaque("unknown_" + name, operands, attributes, types);
+    size_t next = 0;
+    for (const graph::ValueId id : node.results) {
+      if (id == graph::no_value) results.push_back(std::nullopt);
+      else results.push_back(tensors[next++]);
+    }
+    return results;
+  }
+
+  void finish(const graph::Node& node, std::vector<std::optional<Tensor>> results) {
+    if (results.size() < node.results.size()) fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
+    std::vector<std::pair<Tensor, std::string>> named;
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      const graph::ValueId id = node.results[i];
+      if (id == graph::no_value || !results[i]) continue;
+      const graph::Value& value = graph_.values[id];
+      const graph::TensorType found{results[i]->dtype, results[i]->shape};
+      if (value.type && *value.type != found) fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, graph::to_string(*value.type), graph::to_string(found)));
+      named.emplace_back(*results[i], value.name);
+      values_[id] = std::move(results[i]);
+    }
+    lowering_.end_group(node.name.empty() ? "t" : node.name, named);
+  }
+
+  void outputs() {
+    lowering_.begin_group("");
+    for (const graph::Output& output : graph_.outputs) {
+      if (output.value == graph::no_value) continue;
+      if (!values_[output.value]) fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
+      loops::Output out;
+      out.array = lowering_.array_of(*values_[output.value]);
+      if (output.replaces != graph::no_value && values_[output.replaces]) {
+        for (size_t i = 0; i < out_.inputs.size(); ++i)
+          if (graph_.inputs[out_.inputs[i]].value == output.replaces) out.replaces = out_.program.inputs[i];
+        if (out.replaces != loops::none) {
+          const loops::Array &from = out_.program.arrays[out.array], &to = out_.program.arrays[out.replaces];
+          if (out.array == out.replaces || from.dtype != to.dtype || from.shape != to.shape) out.replaces = loops::none;
+          for (const loops::Output& earlier : out_.program.outputs)
+            if (earlier.replaces == out.replaces) out.replaces = loops::none;
+        }
+      }
+      out_.program.outputs.push_back(out);
+    }
+    mutated_inputs();
+    lowering_.end_group("out", {});
+  }
+
+  // Inputs that were written in place take their last state as a further result.
+  void mutated_inputs() {
+    for (size_t i = 0; i < out_.inputs.size(); ++i) {
+      const graph::ValueId id = graph_.inputs[out_.inputs[i]].value;
+      const loops::ArrayId original = out_.program.inputs[i];
+      const loops::ArrayId current = lowering_.array_of(*values_[id]);
+      if (current == original) continue;
+      bool declared = false;
+      for (const loops::Output& output : out_.program.outputs) declared |= output.replaces == original;
+      if (!declared) out_.program.outputs.push_back({current, original});
+    }
+  }
+
+  const graph::Graph& graph_;
+  Lowered out_;
+  Lowering lowering_;
+  std::vector<std::optional<Tensor>> values_;
+  const graph::Node* node_ = nullptr;
+};
+
+}  // namespace
+
+Result<Lowered> lower(const graph::Graph& graph) {
+  LL_DO(graph::check(graph));
+  return GraphLowering(graph).run();
+}
+
+std::vector<std::string> canonical_targets(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::Node& node : graph.nodes) {
+    const Registry::Match match = Registry::all().find(node.target);
+    names.push_back(match.op ? match.op->name + (match.in_place ? "_" : "") : node.target);
+  }
+  return names;
+}
+
+}  // namespace lightline::ops

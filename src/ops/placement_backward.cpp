@@ -1,0 +1,220 @@
+// Gradients of operators that place, select or pad: every gradient goes back to where its value came from.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/reduction.h"
+
+namespace lightline::ops {
+namespace {
+
+Literal zero() { return Literal::of(int64_t(0)); }
+
+// ---- views: the gradient of what was not seen is 0 ----
+
+Shape input_sizes(const OpCall& c) {
+  const Shape sizes = c.integers("input_sizes");
+  for (const int64_t size : sizes) require(size >= 0, "an input size is negative");
+  return sizes;
+}
+
+void select_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad_output");
+  const Shape sizes = input_sizes(c);
+  require(grad.shape.size() + 1 == sizes.size(), "the gradient of a selection has one dimension less than the input");
+  const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
+  int64_t index = c.integer("index");
+  if (index < 0) index += sizes[dim];
+  require(index >= 0 && index < sizes[dim], fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(sizes)));
+  const Tensor row = l.unsqueeze(grad, int64_t(dim));
+  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+    Indices at = i;
+    at[dim] = i[dim] - index;
+    return l.read(row, at, zero());
+  }));
+}
+
+void slice_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad_output");
+  const Shape sizes = input_sizes(c);
+  require(grad.shape.size() == sizes.size(), "the gradient of a slice has the rank of the input");
+  const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
+  const int64_t step = c.integer("step", 1);
+  require(step >= 1, "a slice's step is positive");
+  int64_t start = c.integer("start", 0);
+  if (start < 0) start += sizes[dim];
+  start = std::clamp<int64_t>(start, 0, sizes[dim]);
+  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+    Indices at = i;
+    at[dim] = div(i[dim] - start, step);
+    const Ex value = l.read(grad, at, zero());
+    return step == 1 ? value : select(ops::value(mod(i[dim] - start, step)) == 0.0, value, 0.0);
+  }));
+}
+
+void diagonal_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad_output");
+  const Shape sizes = input_sizes(c);
+  require(sizes.size() >= 2 && grad.shape.size() + 1 == sizes.size(), "the gradient of a diagonal has one dimension less than the input");
+  const auto row = size_t(wrap_dim(c.integer("dim1", 0), int64_t(sizes.size()))), column = size_t(wrap_dim(c.integer("dim2", 1), int64_t(sizes.size())));
+  require(row != column, "a diagonal needs two different dimensions");
+  const int64_t offset = c.integer("offset", 0);
+  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+    Indices at;
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (d != row && d != column) at.push_back(i[d]);
+    at.push_back(offset >= 0 ? i[row] : i[column]);
+    return select(value(i[column] - i[row]) == double(offset), l.read(grad, at, zero()), 0.0);
+  }));
+}
+
+// Adds what several places of a result took from one place of the input. Narrow floats add up in f32.
+void give_sum(OpCall& c, const Tensor& grad, const Shape& shape, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop = false) {
+  Lowering& l = c.lowering();
+  c.give(l.cast(l.scatter(compute_type(grad.dtype), shape, zero(), Reducer::sum, domain, body, drop), grad.dtype));
+}
+
+void unfold_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad_in");
+  const Shape sizes = input_sizes(c);
+  require(grad.shape.size() == sizes.size() + 1, "the gradient of an unfolding has one dimension more than the input");
+  const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
+  const int64_t step = c.integer("step");
+  require(step >= 1 && step <= int64_t(1) << 40, "an unfolding's step is positive");
+  give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
+    Indices target(i.begin(), i.end() - 1);
+    target[dim] = i[dim] * step + i.back();
+    return ScatterWrite{target, l.read(grad, i)};
+  });
+}
+
+// ---- pads ----
+
+// The input coordinate that a padded coordinate repeats.
+using Folded = Ex (*)(Ex position, int64_t extent);
+Ex reflected(Ex position, int64_t extent) {
+  const double last = double(extent - 1);
+  return last - call(Function::abs, last - call(Function::abs, position));
+}
+Ex replicated(Ex position, int64_t extent) { return min(max(position, 0.0), double(extent - 1)); }
+
+void pad_backward(OpCall& c, size_t spatial, Folded folded) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad_output"), x = c.tensor("self");
+  const std::vector<int64_t> padding = c.integers("padding", 2 * spatial, 0);
+  require(grad.rank() == x.rank() && x.shape.size() >= spatial, "the gradient of a pad has the rank of the input");
+  give_sum(c, grad, x.shape, grad.shape, [&](const Indices& i) {
+    Indices target = i;
+    for (size_t d = 0; d < spatial; ++d) {
+      const size_t at = x.shape.size() - 1 - d;  // the last dimension's padding comes first
+      const int64_t extent = x.shape[at];
+      target[at] = l.index(folded(value(i[at] - padding[2 * d]), extent), {0, std::max<int64_t>(extent - 1, 0)});
+    }
+    return ScatterWrite{target, l.read(grad, i)};
+  });
+}
+
+// ---- gathers ----
+
+void embedding_backward(OpCall& c, std::string_view grad_name) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor(grad_name), rows = c.tensor("indices");
+  const int64_t count = c.integer("num_weights"), padding = c.integer("padding_idx", -1);
+  require(count >= 0, "an embedding has a negative number of rows");
+  require(grad.rank() == rows.rank() + 1, "the gradient of an embedding has one dimension more than its indices");
+  const int64_t width = grad.shape.back();
+  const auto row = [&](const Indices& at) {
+    const Ex own = convert(l.read(rows, at), DType::i64);
+    return padding < 0 ? l.index(own) : l.index(select(own == double(padding), -1.0, own));
+  };
+  std::optional<Tensor> frequency;
+  if (c.flag("scale_grad_by_freq", false))
+    frequency = l.scatter(DType::f32, {count}, zero(), Reducer::sum, rows.shape, [&](const Indices& at) { return ScatterWrite{{row(at)}, l.convert(l.literal(Literal::of(int64_t(1))), DType::f32)}; }, padding >= 0);
+  give_sum(c, grad, {count, width}, grad.shape, [&](const Indices& i) {
+    const Indices at(i.begin(), i.end() - 1);
+    const Ex value = l.read(grad, i);
+    return ScatterWrite{{row(at), i.back()}, frequency ? value / convert(l.read(*frequency, {row(at)}, Literal::of(int64_t(1))), value.type) : value};
+  }, padding >= 0);
+}
+
+// The gradient of max.dim and its kin goes to the positions that were chosen.
+void value_selecting_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  Tensor grad = c.tensor("grad"), positions = c.tensor("indices");
+  const Shape sizes = c.integers("sizes");
+  const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
+  if (sizes.empty()) return c.give(l.copy(grad));
+  if (!c.flag("keepdim", false)) {
+    grad = l.unsqueeze(grad, int64_t(dim));
+    positions = l.unsqueeze(positions, int64_t(dim));
+  }
+  give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
+    Indices target = i;
+    target[dim] = l.index(l.read(positions, i));
+    return ScatterWrite{target, l.read(grad, i)};
+  });
+}
+
+void index_select_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor grad = c.tensor("grad"), index = c.tensor("index");
+  const Shape sizes = c.integers("self_sizes");
+  const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
+  require(grad.shape.size() == sizes.size(), "the gradient of a selection has the rank of the input");
+  give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
+    Indices target = i;
+    if (!target.empty()) target[dim] = l.index(l.read(index, index.shape.empty() ? Indices{} : Indices{i[dim]}));
+    return ScatterWrite{target, l.read(grad, i)};
+  });
+}
+
+// ---- distances ----
+
+// d|difference|_p / d difference, given the distance itself.
+Ex distance_derivative(Ex difference, Ex distance, double p) {
+  const Ex magnitude = call(Function::abs, difference), sign = call(Function::sign, difference);
+  if (p == 1) return sign;
+  if (std::isinf(p)) return select(magnitude == distance, sign, 0.0);
+  if (p == 2) return select(distance == 0.0, 0.0, difference / distance);
+  const Ex slope = sign * call(Function::pow, magnitude, number(magnitude, p - 1)) / call(Function::pow, distance, number(distance, p - 1));
+  return select(distance == 0.0, 0.0, slope);
+}
+
+void cdist_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor x = c.tensor("x1"), y = c.tensor("x2"), grad = c.tensor("grad"), distance = c.tensor("cdist");
+  require(x.rank() >= 2 && y.rank() == x.rank() && grad.shape == distance.shape && grad.rank() == x.rank(), "the gradient of distances has one value per pair");
+  const double p = c.number("p", 2);
+  if (p == 0) return c.give(l.map(x.dtype, x.shape, [&](const Indices&) { return l.convert(l.literal(zero()), x.dtype); }));
+  c.give(l.reduce(x.dtype, x.shape, Reducer::sum, {y.shape[y.shape.size() - 2]}, [&](const Indices& i, const Indices& r) {
+    Indices other = i, pair = i;
+    other[other.size() - 2] = r[0];
+    pair.back() = r[0];
+    return l.read(grad, pair) * distance_derivative(l.read(x, i) - l.read(y, other), l.read(distance, pair), p);
+  }));
+}
+
+}  // namespace
+
+void register_placement_backward(Registry& r) {
+  r.add("select_backward", "grad_output, input_sizes, dim, index", select_backward);
+  r.add("slice_backward", "grad_output, input_sizes, dim, start, end, step", slice_backward);
+  r.add("diagonal_backward", "grad_output, input_sizes, offset, dim1, dim2", diagonal_backward);
+  r.add("unfold_backward", "grad_in, input_sizes, dim, size, step", unfold_backward);
+  for (size_t n = 1; n <= 3; ++n) {
+    r.add(fmt::format("reflection_pad{}d_backward", n), "grad_output, self, padding", [n](OpCall& c) { pad_backward(c, n, reflected); });
+    r.add(fmt::format("replication_pad{}d_backward", n), "grad_output, self, padding", [n](OpCall& c) { pad_backward(c, n, replicated); });
+  }
+  r.add("embedding_dense_backward", "grad_output, indices, num_weights, padding_idx, scale_grad_by_freq", [](OpCall& c) { embedding_backward(c, "grad_output"); });
+  r.add("embedding_backward", "grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse", [](OpCall& c) { embedding_backward(c, "grad"); });
+  r.add("value_selecting_reduction_backward", "grad, dim, indices, sizes, keepdim", value_selecting_backward);
+  r.add("index_select_backward", "grad, self_sizes, dim, index", index_select_backward);
+  r.add("_cdist_backward", "grad, x1, x2, p, cdist", cdist_backward);
+}
+
+}  // namespace lightline::ops

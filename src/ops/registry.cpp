@@ -1,0 +1,75 @@
+#include "ops/registry.h"
+
+namespace lightline::ops {
+namespace {
+
+// The part of a target that names the operator: without the source's prefix.
+std::string_view without_prefix(std::string_view target) {
+  static constexpr std::string_view prefixes[] = {"torch.ops.aten.", "torch.ops.prims.", "torch.ops.quantized_decomposed.", "quantized_decomposed.", "torch.ops.", "aten.", "prims.", "torch.nn.functional.", "torch._C._nn.", "torch.functional.", "torch.special.", "torch.linalg.", "torch.Tensor.", "Tensor.", "torch."};
+  for (const std::string_view prefix : prefixes)
+    if (target.starts_with(prefix)) return target.substr(prefix.size());
+  return target;
+}
+
+}  // namespace
+
+Operator& Registry::add(std::string name, std::string parameters, Definition define, std::vector<std::string> aliases) {
+  const size_t index = operators_.size();
+  const bool fresh = by_name_.emplace(name, index).second;
+  LL_CHECK(fresh && "an operator is defined twice");
+  for (const std::string& alias : aliases) {
+    const bool fresh_alias = by_name_.emplace(alias, index).second;
+    LL_CHECK(fresh_alias && "an operator's name is taken");
+  }
+  operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases)});
+  return operators_.back();
+}
+
+Registry::Match Registry::find(std::string_view target) const {
+  const auto look = [&](std::string_view name) -> const Operator* {
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? nullptr : &operators_[found->second];
+  };
+  if (const Operator* op = look(target)) return {op, false};
+  const std::string_view name = without_prefix(target);
+  if (const Operator* op = look(name)) return {op, false};
+  const std::string_view stem = name.substr(0, name.find('.'));
+  if (const Operator* op = look(stem)) return {op, false};
+  if (stem.size() > 1 && stem.back() == '_' && !stem.starts_with("__")) {
+    const std::string_view functional = stem.substr(0, stem.size() - 1);
+    const std::string with_overload = std::string(functional) + std::string(name.substr(stem.size()));
+    if (const Operator* op = look(with_overload)) return {op, true};
+    if (const Operator* op = look(functional)) return {op, true};
+  }
+  return {};
+}
+
+const Registry& Registry::all() {
+  static const Registry registry = [] {
+    Registry r;
+    const auto family = [&](std::string name, void (*add)(Registry&)) {
+      r.family = std::move(name);
+      add(r);
+    };
+    family("creation", register_creation);
+    family("elementwise", register_elementwise);
+    family("views", register_views);
+    family("reduction", register_reduction);
+    family("reduction", register_cumulative);
+    family("softmax", register_softmax);
+    family("normalisation", register_normalisation);
+    family("pooling", register_pooling);
+    family("loss", register_loss);
+    family("backward", register_placement_backward);
+    family("elementwise", register_noise);
+    family("contraction", register_contraction);
+    family("convolution", register_convolution);
+    family("attention", register_attention);
+    family("recurrent", register_recurrent);
+    family("quantised", register_quantised);
+    return r;
+  }();
+  return registry;
+}
+
+}  // namespace lightline::ops

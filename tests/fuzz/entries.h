@@ -1,0 +1,84 @@
+// What the fuzzers run, and regressions_test.cpp replays. Each parses its input; what it accepts must survive being
+// written and read again. A broken property throws InternalError.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/stream.h"
+#include "base/tensor_io.h"
+#include "base/zip.h"
+
+namespace lightline::fuzz {
+
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.byte_count()) == 0);
+}
+inline bool same_bits(const NamedTensors& a, const NamedTensors& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
+}
+// Every error must say what is wrong and what to do.
+template <class T>
+bool well_formed(const Result<T>& result) {
+  return result.ok() || (!result.error().message.empty() && !result.error().hint.empty() && result.error().code != ErrorCode::internal);
+}
+
+inline void run_npy(std::string_view input) {
+  for (const DType as : {DType::f8e4m3, DType::f4e2m1}) {
+    const Result<Tensor> tensor = parse_npy(input, as);
+    LL_CHECK(well_formed(tensor));
+    if (!tensor.ok()) continue;
+    const Result<Tensor> again = parse_npy(format_npy(*tensor), tensor->dtype());
+    LL_CHECK(again.ok() && same_bits(*again, *tensor));
+  }
+}
+
+inline void run_npz(std::string_view input) {
+  if (const Result<ZipReader> zip = ZipReader::open(input); zip.ok()) {
+    for (const ZipEntry& entry : zip->entries()) LL_CHECK(well_formed(zip->read(entry.name, uint64_t(1) << 22)));
+  }
+  const Result<NamedTensors> tensors = parse_npz(input);
+  LL_CHECK(well_formed(tensors));
+  if (!tensors.ok()) return;
+  ExpectedTypes as;
+  for (const auto& [name, tensor] : *tensors) as.emplace(name, tensor.dtype());
+  const Result<std::string> written = format_npz(*tensors);
+  LL_CHECK(written.ok());
+  const Result<NamedTensors> again = parse_npz(*written, as);
+  LL_CHECK(again.ok() && same_bits(*again, *tensors));
+}
+
+inline void run_safetensors(std::string_view input) {
+  const Result<NamedTensors> tensors = parse_safetensors(input);
+  LL_CHECK(well_formed(tensors));
+  if (!tensors.ok()) return;
+  const Result<std::string> written = format_safetensors(*tensors);
+  LL_CHECK(written.ok());
+  const Result<NamedTensors> again = parse_safetensors(*written);
+  LL_CHECK(again.ok() && same_bits(*again, *tensors));
+}
+
+// The result must not depend on how the input is cut into pieces.
+inline void run_decompress(std::string_view input) {
+  constexpr uint64_t limit = uint64_t(1) << 22;
+  const Result<std::string> whole = decompress(input, limit);
+  LL_CHECK(well_formed(whole));
+  std::string collected;
+  const Sink sink = [&](std::string_view piece) -> Status {
+    if (piece.size() > limit - collected.size()) return Error{ErrorCode::limit, "too large", "none"};
+    collected.append(piece);
+    return Ok{};
+  };
+  StreamDecoder decoder;
+  Status status = Ok{};
+  for (size_t at = 0, step = 1; at < input.size() && status.ok(); at += step, step = step % 7 + 1) status = decoder.feed(input.substr(at, step), sink);
+  if (status.ok()) status = decoder.finish(sink);
+  LL_CHECK(status.ok() == whole.ok());
+  if (whole.ok()) LL_CHECK(collected == *whole);
+}
+
+}  // namespace lightline::fuzz
