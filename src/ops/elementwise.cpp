@@ -2,7 +2,6 @@
 #include "ops/elementwise.h"
 
 #include <cmath>
-#include <numbers>
 
 namespace lightline::ops {
 
@@ -41,10 +40,12 @@ namespace {
 
 // PyTorch's name, and the scalar function that it is.
 constexpr std::pair<const char*, Function> floating_functions[] = {
-    {"exp", Function::exp},     {"exp2", Function::exp2},   {"expm1", Function::expm1},     {"log", Function::log},       {"log2", Function::log2},
-    {"log10", Function::log10}, {"log1p", Function::log1p}, {"sqrt", Function::sqrt},       {"rsqrt", Function::rsqrt},   {"sin", Function::sin},
-    {"cos", Function::cos},     {"tan", Function::tan},     {"sinh", Function::sinh},       {"cosh", Function::cosh},     {"tanh", Function::tanh},
-    {"erf", Function::erf},     {"erfc", Function::erfc},   {"erfinv", Function::erfinv},
+    {"exp", Function::exp}, {"log", Function::log}, {"log2", Function::log2}, {"log10", Function::log10}, {"sqrt", Function::sqrt}, {"rsqrt", Function::rsqrt},
+    {"sin", Function::sin}, {"cos", Function::cos}, {"tan", Function::tan},   {"sinh", Function::sinh},   {"cosh", Function::cosh}, {"tanh", Function::tanh},
+};
+// The same, in torch.special as well.
+constexpr std::pair<const char*, Function> special_functions[] = {
+    {"exp2", Function::exp2}, {"expm1", Function::expm1}, {"log1p", Function::log1p}, {"erf", Function::erf}, {"erfc", Function::erfc}, {"erfinv", Function::erfinv},
 };
 constexpr std::pair<const char*, Function> arc_functions[] = {
     {"asin", Function::asin}, {"acos", Function::acos}, {"atan", Function::atan}, {"asinh", Function::asinh}, {"acosh", Function::acosh}, {"atanh", Function::atanh},
@@ -69,7 +70,8 @@ void define_round(OpCall& c) {
 }  // namespace
 
 void register_elementwise(Registry& r) {
-  for (const auto& [name, function] : floating_functions) r.add(name, "self", floating_definition(function), {std::string("special_") + name});
+  for (const auto& [name, function] : floating_functions) r.add(name, "self", floating_definition(function));
+  for (const auto& [name, function] : special_functions) r.add(name, "self", floating_definition(function), {std::string("special_") + name});
   for (const auto& [name, function] : arc_functions) r.add(name, "self", floating_definition(function), {"arc" + std::string(name).substr(1)});
   for (const auto& [name, function] : rounding_functions) {
     r.add(name, "self", [function = function](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return is_integer(x.type) ? x : call(function, x); }); },

@@ -117,6 +117,8 @@ class Lowering {
   Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
   Tensor unsqueeze(const Tensor& base, int64_t dim);
   Tensor squeeze(const Tensor& base, int64_t dim);
+  Tensor whole(const Tensor& tensor) const;        // the storage that a tensor shows, as it is
+  int64_t storage_offset(const Tensor& tensor);    // row-major place of its first element in the storage
   Tensor cast(const Tensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
   Tensor copy(const Tensor& tensor);
 

@@ -177,6 +177,21 @@ Tensor Lowering::squeeze(const Tensor& base, int64_t dim) {
   return reshape(base, std::move(shape));
 }
 
+Tensor Lowering::whole(const Tensor& tensor) const {
+  const loops::Array& array = program_.arrays[storages_[tensor.storage].array];
+  return {tensor.storage, none, array.dtype, array.shape};
+}
+
+int64_t Lowering::storage_offset(const Tensor& tensor) {
+  const Shape& shape = program_.arrays[storages_[tensor.storage].array].shape;
+  const size_t mark = algebra_.mark();
+  const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()));
+  algebra_.release(mark);
+  int64_t offset = 0;
+  for (size_t i = 0; i < first.size(); ++i) offset = offset * shape[i] + first[i].constant;
+  return offset;
+}
+
 Tensor Lowering::cast(const Tensor& tensor, DType dtype) {
   if (tensor.dtype == dtype) return tensor;
   return map(dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });

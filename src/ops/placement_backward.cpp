@@ -93,32 +93,6 @@ void unfold_backward(OpCall& c) {
   });
 }
 
-// ---- pads ----
-
-// The input coordinate that a padded coordinate repeats.
-using Folded = Ex (*)(Ex position, int64_t extent);
-Ex reflected(Ex position, int64_t extent) {
-  const double last = double(extent - 1);
-  return last - call(Function::abs, last - call(Function::abs, position));
-}
-Ex replicated(Ex position, int64_t extent) { return min(max(position, 0.0), double(extent - 1)); }
-
-void pad_backward(OpCall& c, size_t spatial, Folded folded) {
-  Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output"), x = c.tensor("self");
-  const std::vector<int64_t> padding = c.integers("padding", 2 * spatial, 0);
-  require(grad.rank() == x.rank() && x.shape.size() >= spatial, "the gradient of a pad has the rank of the input");
-  give_sum(c, grad, x.shape, grad.shape, [&](const Indices& i) {
-    Indices target = i;
-    for (size_t d = 0; d < spatial; ++d) {
-      const size_t at = x.shape.size() - 1 - d;  // the last dimension's padding comes first
-      const int64_t extent = x.shape[at];
-      target[at] = l.index(folded(value(i[at] - padding[2 * d]), extent), {0, std::max<int64_t>(extent - 1, 0)});
-    }
-    return ScatterWrite{target, l.read(grad, i)};
-  });
-}
-
 // ---- gathers ----
 
 void embedding_backward(OpCall& c, std::string_view grad_name) {
@@ -173,32 +147,6 @@ void index_select_backward(OpCall& c) {
   });
 }
 
-// ---- distances ----
-
-// d|difference|_p / d difference, given the distance itself.
-Ex distance_derivative(Ex difference, Ex distance, double p) {
-  const Ex magnitude = call(Function::abs, difference), sign = call(Function::sign, difference);
-  if (p == 1) return sign;
-  if (std::isinf(p)) return select(magnitude == distance, sign, 0.0);
-  if (p == 2) return select(distance == 0.0, 0.0, difference / distance);
-  const Ex slope = sign * call(Function::pow, magnitude, number(magnitude, p - 1)) / call(Function::pow, distance, number(distance, p - 1));
-  return select(distance == 0.0, 0.0, slope);
-}
-
-void cdist_backward(OpCall& c) {
-  Lowering& l = c.lowering();
-  const Tensor x = c.tensor("x1"), y = c.tensor("x2"), grad = c.tensor("grad"), distance = c.tensor("cdist");
-  require(x.rank() >= 2 && y.rank() == x.rank() && grad.shape == distance.shape && grad.rank() == x.rank(), "the gradient of distances has one value per pair");
-  const double p = c.number("p", 2);
-  if (p == 0) return c.give(l.map(x.dtype, x.shape, [&](const Indices&) { return l.convert(l.literal(zero()), x.dtype); }));
-  c.give(l.reduce(x.dtype, x.shape, Reducer::sum, {y.shape[y.shape.size() - 2]}, [&](const Indices& i, const Indices& r) {
-    Indices other = i, pair = i;
-    other[other.size() - 2] = r[0];
-    pair.back() = r[0];
-    return l.read(grad, pair) * distance_derivative(l.read(x, i) - l.read(y, other), l.read(distance, pair), p);
-  }));
-}
-
 }  // namespace
 
 void register_placement_backward(Registry& r) {
@@ -206,15 +154,10 @@ void register_placement_backward(Registry& r) {
   r.add("slice_backward", "grad_output, input_sizes, dim, start, end, step", slice_backward);
   r.add("diagonal_backward", "grad_output, input_sizes, offset, dim1, dim2", diagonal_backward);
   r.add("unfold_backward", "grad_in, input_sizes, dim, size, step", unfold_backward);
-  for (size_t n = 1; n <= 3; ++n) {
-    r.add(fmt::format("reflection_pad{}d_backward", n), "grad_output, self, padding", [n](OpCall& c) { pad_backward(c, n, reflected); });
-    r.add(fmt::format("replication_pad{}d_backward", n), "grad_output, self, padding", [n](OpCall& c) { pad_backward(c, n, replicated); });
-  }
   r.add("embedding_dense_backward", "grad_output, indices, num_weights, padding_idx, scale_grad_by_freq", [](OpCall& c) { embedding_backward(c, "grad_output"); });
   r.add("embedding_backward", "grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse", [](OpCall& c) { embedding_backward(c, "grad"); });
   r.add("value_selecting_reduction_backward", "grad, dim, indices, sizes, keepdim", value_selecting_backward);
   r.add("index_select_backward", "grad, self_sizes, dim, index", index_select_backward);
-  r.add("_cdist_backward", "grad, x1, x2, p, cdist", cdist_backward);
 }
 
 }  // namespace lightline::ops

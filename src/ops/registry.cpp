@@ -1,5 +1,7 @@
 #include "ops/registry.h"
 
+#include "base/internal_error.h"
+
 namespace lightline::ops {
 namespace {
 
@@ -15,12 +17,11 @@ std::string_view without_prefix(std::string_view target) {
 
 Operator& Registry::add(std::string name, std::string parameters, Definition define, std::vector<std::string> aliases) {
   const size_t index = operators_.size();
-  const bool fresh = by_name_.emplace(name, index).second;
-  LL_CHECK(fresh && "an operator is defined twice");
-  for (const std::string& alias : aliases) {
-    const bool fresh_alias = by_name_.emplace(alias, index).second;
-    LL_CHECK(fresh_alias && "an operator's name is taken");
-  }
+  const auto claim = [&](const std::string& word) {
+    if (!by_name_.emplace(word, index).second) throw InternalError("two operators claim the name '" + word + "'");
+  };
+  claim(name);
+  for (const std::string& alias : aliases) claim(alias);
   operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases)});
   return operators_.back();
 }
@@ -54,6 +55,12 @@ const Registry& Registry::all() {
     family("creation", register_creation);
     family("elementwise", register_elementwise);
     family("views", register_views);
+    family("random", register_random);
+    family("conversion", register_conversion);
+    family("views", register_splitting);
+    family("rearranging", register_rearranging);
+    family("padding", register_padding);
+    family("rearranging", register_triangles);
     family("reduction", register_reduction);
     family("reduction", register_cumulative);
     family("softmax", register_softmax);

@@ -50,6 +50,12 @@ class Registry {
 void register_creation(Registry& registry);
 void register_elementwise(Registry& registry);
 void register_views(Registry& registry);
+void register_random(Registry& registry);
+void register_conversion(Registry& registry);
+void register_splitting(Registry& registry);
+void register_rearranging(Registry& registry);
+void register_padding(Registry& registry);
+void register_triangles(Registry& registry);
 void register_reduction(Registry& registry);
 void register_cumulative(Registry& registry);
 void register_softmax(Registry& registry);

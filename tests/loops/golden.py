@@ -19,6 +19,7 @@ A .test file holds, in this order:
   expect z: f32[64, 64] digest
     sum 0.5 absolute 12.5 weighted -3.25      weights are (i mod 97) + 1
   tolerance 1e-5 1e-4        optional: absolute and relative, for all outputs
+  fails in 'y': ...          in place of numpy and expect: the error that ends the run
 """
 
 from __future__ import annotations
@@ -151,6 +152,7 @@ class Case:
     expected: dict[str, str]
     digests: set[str]
     tolerance: tuple[float, float] | None
+    fails: str
 
     def make_inputs(self, first_seed: int = 1) -> dict[str, np.ndarray]:
         made: dict[str, np.ndarray] = {}
@@ -229,6 +231,7 @@ def load(path: Path) -> Case:
     expected: dict[str, str] = {}
     digests: set[str] = set()
     tolerance: tuple[float, float] | None = None
+    fails = ""
     current = sections["title"]
     in_program = False
     for line in path.read_text().splitlines():
@@ -237,7 +240,7 @@ def load(path: Path) -> Case:
             in_program = line != "}"
         elif line.startswith("program "):
             sections["program"].append(line)
-            in_program = not line.endswith("}")
+            in_program = True
             current = []
         elif line in ("numpy:", "inputs:"):
             current = sections[line[:-1]]
@@ -250,6 +253,8 @@ def load(path: Path) -> Case:
         elif line.startswith("tolerance "):
             absolute, relative = line.split()[1:]
             tolerance = float(absolute), float(relative)
+        elif line.startswith("fails "):
+            fails = line.removeprefix("fails ")
         elif expected and line.startswith("  "):
             expected[list(expected)[-1]] += line + "\n"
         elif line.strip():
@@ -262,7 +267,7 @@ def load(path: Path) -> Case:
     unknown = set(rules) - {array.name for array in inputs}
     if unknown or len(sections["title"]) != 1 or not sections["title"][0].startswith("# "):
         raise ValueError(f"{path}: needs one title line, and rules only for inputs {sorted(unknown)}")
-    return Case(path, sections["title"][0], code, program, inputs, outputs, rules, expected, digests, tolerance)
+    return Case(path, sections["title"][0], code, program, inputs, outputs, rules, expected, digests, tolerance, fails)
 
 
 def format_number(value: np.generic, dtype: str) -> str:
@@ -370,6 +375,8 @@ def main() -> int:
     for path in files:
         try:
             case = load(path)
+            if case.fails:
+                continue
             results = case.evaluate(case.make_inputs())
         except Exception as error:  # a numpy block may fail in any way
             problems.append(f"{path}: {error!r}")
