@@ -28,6 +28,7 @@ void add_fmt(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 // ---- terminal.cpp ----

@@ -52,6 +52,7 @@ int parse_and_run(int argc, char** argv) {
   add_run(app, action);
   add_emit(app, action);
   add_import(app, action);
+  add_validate(app, action);
   add_completion(app, action);
   app.footer(
       "Examples:\n"

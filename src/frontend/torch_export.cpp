@@ -106,6 +106,7 @@ class Reader {
     read_inputs(top, module, scope);
     read_nodes(top, scope, 0);
     read_outputs(module, scope);
+    read_known_values(root, scope);
     for (const auto& [symbol, value] : assumed_) graph_.assumptions.push_back(fmt::format("the size {} is not known before the program runs; taken as {}", symbol, value));
     return std::move(graph_);
   }
@@ -362,6 +363,33 @@ class Reader {
     for (const graph::Input& input : graph_.inputs)
       if (input.source == wanted && (input.kind == graph::InputKind::parameter) == parameter) return input.value;
     return graph::no_value;
+  }
+
+  // {"lightline": {"name": ..., "values": {"idx": {"shape": [4], "data": [1, 0, 2, 3]}}}}: what our capture adds.
+  void read_known_values(const object& root, const Scope& scope) {
+    element extra, values;
+    object members, entries;
+    if (!find(root, "lightline", extra) || extra.get_object().get(members) != simdjson::SUCCESS) return;
+    if (!find(members, "values", values) || values.get_object().get(entries) != simdjson::SUCCESS) return;
+    for (const auto& [name, entry] : entries) {
+      const auto value = scope.values.find(name);
+      if (value == scope.values.end()) continue;
+      for (graph::Input& input : graph_.inputs) {
+        if (input.value != value->second) continue;
+        const graph::TensorType& type = *graph_.values[input.value].type;
+        const array data = take(field(take(entry.get_object(), "a known value"), "data", "a known value").get_array(), "a known value");
+        if (int64_t(data.size()) != *element_count(type.shape)) fail(ErrorCode::shape, fmt::format("the known values of '{}' do not fit its shape {}", name, to_string(type.shape)));
+        Tensor known(type.dtype, type.shape);
+        int64_t i = 0;
+        for (const element item : data) {
+          bool flag = false;
+          if (item.get_bool().get(flag) == simdjson::SUCCESS) known.set_i64(i++, flag);
+          else if (is_integer(type.dtype)) known.set_i64(i++, integer_of(item, name));
+          else known.set_f64(i++, real_of(item, name));
+        }
+        input.known = std::move(known);
+      }
+    }
   }
 
   // ---- nodes ----

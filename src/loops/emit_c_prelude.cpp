@@ -31,6 +31,11 @@ static __attribute__((noinline, cold, unused)) void ll_outside(const struct ll_h
 }
 
 LL_FN void ll_copy(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
+/* Keeps gcc (at least 12 and 13) from gathering with an offset that comes from a truth value: it takes the wrong lanes. */
+LL_FN int64_t ll_scalar_index(int64_t x) {
+  __asm__("" : "+r"(x));
+  return x;
+}
 LL_FN int64_t ll_min_index(int64_t a, int64_t b) { return a < b ? a : b; }
 LL_FN int64_t ll_max_index(int64_t a, int64_t b) { return a > b ? a : b; }
 LL_FN int64_t ll_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); } /* b > 0 */
@@ -154,6 +159,12 @@ LL_FN float ll_odd(double x) {
     u |= 1;
   }
   return ll_as_f32(u);
+}
+/* The same from an integer: what lies below 53 bits is kept as one bit. */
+LL_FN float ll_odd_i64(int64_t x) {
+  const uint64_t size = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+  const double value = size >> 53 ? (double)(size >> 11 | ((size & 2047) != 0)) * 2048 : (double)size;
+  return ll_odd(x < 0 ? -value : value);
 }
 
 )";

@@ -144,7 +144,7 @@ std::string cast_text(DType from, DType target, const std::string& value) {
   if (target == DType::c64) return from == DType::c64 ? value : fmt::format("__builtin_complex((float){}, 0.0f)", value);
   if (to != target) {  // a narrow float: rounded once
     if (from == DType::f32) return fmt::format("ll_round_{}({})", suffix(target), value);
-    return fmt::format("ll_round_{}(ll_odd((double){}))", suffix(target), value);
+    return fmt::format("ll_round_{}(ll_odd{}({}))", suffix(target), from == DType::f64 ? "" : "_i64", value);
   }
   if (is_integer(to)) {
     if (is_float(from)) return fmt::format("({})ll_to_i64_{}({})", value_type(to), suffix(from), value);

@@ -13,6 +13,14 @@ bool fits_i32(const Node& node) { return node.low >= INT32_MIN && node.high <= I
 bool fits_u32(const Node& node) { return node.low >= 0 && node.high <= INT32_MAX; }
 bool is_bounded(const Node& node) { return node.low != INT64_MIN && node.high != INT64_MAX; }
 
+// An integer that is a truth value, or one of two constants.
+bool is_choice(const Nodes& nodes, NodeId id) {
+  const Node& node = nodes[id];
+  if (node.kind == NodeKind::cast) return nodes[node.args[0]].type == DType::boolean || is_choice(nodes, node.args[0]);
+  if (node.kind == NodeKind::affine) return std::ranges::any_of(nodes.terms(node), [&](const Term& term) { return is_choice(nodes, term.atom); });
+  return node.kind == NodeKind::call && node.function == Function::select && nodes.is_literal(node.args[1]) && nodes.is_literal(node.args[2]);
+}
+
 }  // namespace
 
 Writer::Writer(const Program& program, const Nodes& nodes) : program_(program), nodes_(nodes), scopes_(1) {}
@@ -132,7 +140,9 @@ std::string Writer::load(const Node& node) {
   if (!access.is_local) use(node.array);
   const std::string guard = node.guard == none ? "1" : value(node.guard);
   if (guard == "0") return literal_text(node.type, node.literal);
-  const std::string element = from_storage(access.element, fmt::format("{}[{}]", access.pointer, index(nodes_.operands(node)[0])));
+  const NodeId position = nodes_.operands(node)[0];
+  const std::string at = is_choice(nodes_, position) ? fmt::format("ll_scalar_index({})", index(position)) : index(position);
+  const std::string element = from_storage(access.element, fmt::format("{}[{}]", access.pointer, at));
   if (guard == "1") return element;
   return fmt::format("{} ? {} : {}", guard, element, literal_text(node.type, node.literal));
 }

@@ -65,8 +65,10 @@ void nll_loss(OpCall& c, bool with_total) {
   const Labels s = labels_of(c);
   const LossReduction reduction = loss_reduction(c);
   const DType type = s.scores.dtype, wide = compute_type(type);
+  // PyTorch leaves the total at 0 where every sample keeps its own loss.
+  const bool batch_kept = reduction == LossReduction::none && s.scores.rank() > 1;
   Tensor total;
-  if (reduction == LossReduction::mean || (with_total && reduction == LossReduction::sum)) total = total_weight(l, s, wide);
+  if (reduction == LossReduction::mean || (with_total && !batch_kept)) total = total_weight(l, s, wide);
   const auto loss = [&](const Indices& at) {
     const Ex score = l.read(s.scores, s.scores_at(at, s.label(l, at)));
     return select(s.counts(l, at), -(s.weight ? score * s.label_weight(l, at) : score), 0.0);
@@ -75,7 +77,7 @@ void nll_loss(OpCall& c, bool with_total) {
   const Tensor result = by_weight(l, type, s.labels.shape, reduction, total, loss);
   c.give(reduction == LossReduction::none ? l.reshape(result, shape) : result);
   if (!with_total) return;
-  if (reduction == LossReduction::none) return c.give(l.map(type, {}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), type); }));
+  if (batch_kept) return c.give(l.map(type, {}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), type); }));
   c.give(l.cast(total, type));
 }
 

@@ -19,7 +19,7 @@ DType floating_type(DType dtype) { return category(dtype) >= Category::floating 
 
 namespace {
 
-Category category(const Argument& scalar) {
+Category scalar_category(const Argument& scalar) {
   if (std::holds_alternative<bool>(scalar)) return Category::boolean;
   if (std::holds_alternative<int64_t>(scalar)) return Category::integer;
   return std::holds_alternative<std::complex<double>>(scalar) ? Category::complex : Category::floating;
@@ -37,10 +37,7 @@ DType default_dtype(Category c) {
 
 DType wider(DType a, DType b) {
   if (a == b) return a;
-  if (category(a) != category(b)) {
-    const DType high = category(a) > category(b) ? a : b;
-    return high;
-  }
+  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
   if (is_integer(a)) {
     // u8 with a signed type of the same width needs one wider
     if (bits(a) == bits(b)) return DType::i16;
@@ -60,7 +57,7 @@ DType result_type(const std::vector<Operand>& operands) {
       std::optional<DType>& slot = operand.tensor->shape.empty() ? zero : dimensioned;
       slot = slot ? wider(*slot, operand.tensor->dtype) : operand.tensor->dtype;
     } else {
-      const Category c = category(operand.scalar);
+      const Category c = scalar_category(operand.scalar);
       scalar = scalar ? std::max(*scalar, c) : c;
     }
   }

@@ -157,13 +157,15 @@ void quantile(OpCall& c, bool skip_nan) {
   const bool many = q.tensor && q.tensor->rank() == 1;
   Shape shape = s.dims.kept(false);
   if (many) shape.insert(shape.begin(), q.tensor->shape[0]);
+  const auto kept = [&](const Indices& i) { return Indices(i.begin() + many, i.end()); };
+  const Tensor ranks = l.map(wide, shape, [&](const Indices& i) {
+    const Ex share = c.read_as(q, many ? Indices{i[0]} : Indices{}, wide);
+    const Ex last = skip_nan ? max(l.read(count, kept(i)) - 1.0, 0.0) : l.literal(Literal::of(s.count() - 1));
+    return share * convert(last, wide);
+  });
   const Tensor result = l.map(x.dtype, shape, [&](const Indices& i) {
-    const Indices kept(i.begin() + many, i.end());
-    const Ex share = q.tensor ? convert(l.read(*q.tensor, many ? Indices{i[0]} : Indices{}), wide) : l.convert(l.literal(Literal::of(c.number("q", 0))), wide);
-    if (skip_nan) return at_rank(l, s, kept, share * max(convert(l.read(count, kept), wide) - 1.0, 0.0), how);
-    const Ex all = l.convert(l.literal(Literal::of(double(s.count() - 1))), wide);
-    const Ex nan = l.convert(l.literal(Literal::of(std::nan(""))), wide);
-    return select(last_is_nan(l, s, kept), nan, at_rank(l, s, kept, l.call(Function::mul, share, all), how));
+    const Ex value = at_rank(l, s, kept(i), l.read(ranks, i), how);
+    return skip_nan ? value : select(last_is_nan(l, s, kept(i)), number(value, std::nan("")), value);
   });
   Shape given = whole && c.flag("keepdim", false) ? Shape(x.shape.size(), 1) : statistic_shape(c, x, s);
   if (whole && !c.flag("keepdim", false)) given.clear();

@@ -11,6 +11,10 @@
 #include "base/file.h"
 #include "base/stream.h"
 #include "base/tensor_io.h"
+#include "loops/interpret.h"
+#include "loops/parse.h"
+#include "loops/print.h"
+#include "loops/verify.h"
 #include "base/zip.h"
 
 namespace lightline::fuzz {
@@ -79,6 +83,56 @@ inline void run_decompress(std::string_view input) {
   if (status.ok()) status = decoder.finish(sink);
   LL_CHECK(status.ok() == whole.ok());
   if (whole.ok()) LL_CHECK(collected == *whole);
+}
+
+// An upper limit of the work of a block, or infinity where it is not tiny.
+inline double points_of(const loops::Program& program, const std::vector<loops::Statement>& block) {
+  const auto extent = [&](loops::IndexId index) { return double(program.indices[index].extent); };
+  double points = 0;
+  for (const loops::Statement& statement : block) {
+    double own = 1;
+    if (const auto* compute = std::get_if<loops::Compute>(&statement.node)) {
+      for (const loops::IndexId index : compute->loops) own *= extent(index);
+      for (const loops::IndexId index : compute->reduced) own *= extent(index);
+    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+      for (const loops::IndexId index : scatter->domain) own *= extent(index);
+    } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
+      for (const loops::ArrayId operand : opaque->operands)
+        for (const int64_t side : program.arrays[operand].shape) own *= double(side) * double(side);
+    } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+      own = extent(repeat->counter) * (1 + points_of(program, repeat->body));
+    }
+    points += 1 + own;
+  }
+  return points;
+}
+inline bool is_tiny(const loops::Program& program) {
+  double elements = 0;
+  for (const loops::Array& array : program.arrays) {
+    const Result<int64_t> count = element_count(array.shape);
+    if (!count.ok()) return false;
+    elements += double(*count);
+  }
+  return elements < 1e5 && points_of(program, program.statements) < 1e6;
+}
+
+// What is accepted is printed and parsed to the same program; what is tiny runs, on inputs of any value.
+inline void run_loops(std::string_view input) {
+  const auto in_words = [](const auto& result) { return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal); };
+  Result<loops::Program> program = loops::parse(input, "input");
+  LL_CHECK(in_words(program));
+  if (!program.ok()) return;
+  const Status verified = loops::verify(*program, input, "input");
+  LL_CHECK(in_words(verified));
+  if (!verified.ok()) return;
+  const std::string printed = loops::print(*program);
+  const Result<loops::Program> again = loops::parse_and_verify(printed, "printed");
+  LL_CHECK(again.ok() && loops::equal(*program, *again));
+  LL_CHECK(loops::print(*again) == printed);
+  if (!is_tiny(*program)) return;
+  std::vector<Tensor> inputs;
+  for (const loops::ArrayId id : program->inputs) inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
+  LL_CHECK(in_words(loops::interpret(*program, inputs)));
 }
 
 }  // namespace lightline::fuzz

@@ -14,7 +14,7 @@ struct Target {
   const char* name;
   void (*run)(std::string_view);
 };
-const Target targets[] = {{"npy", run_npy}, {"npz", run_npz}, {"safetensors", run_safetensors}, {"decompress", run_decompress}};
+const Target targets[] = {{"npy", run_npy}, {"npz", run_npz}, {"safetensors", run_safetensors}, {"decompress", run_decompress}, {"loops", run_loops}};
 
 // Raw bytes: read_file would undo the compression that is under test.
 std::string raw_bytes(const std::filesystem::path& path) {

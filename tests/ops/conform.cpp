@@ -1,4 +1,4 @@
-// lightline_conform DIR [interpreter|c]: runs the cases that tests/ops/conformance/harness.py wrote to DIR (cases.jsonl and
+// lightline_conform DIR [interpreter|c|print]: runs the cases that tests/ops/conformance/harness.py wrote to DIR (cases.jsonl and
 // data.safetensors) through the interpreter and through emitted C, and prints one JSON line per case and backend.
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -16,6 +16,7 @@
 #include "frontend/torch_export.h"
 #include "loops/compile.h"
 #include "loops/interpret.h"
+#include "loops/print.h"
 #include "ops/lower.h"
 
 namespace {
@@ -142,11 +143,6 @@ void check(const Case& one, std::string_view backend, const Result<std::vector<T
   print(one, backend, true, "", absolute, relative);
 }
 
-#ifdef LIGHTLINE_NO_C
-void run_compiled(std::span<Case* const> cases, const Tensors&) {
-  for (Case* one : cases) print(*one, "c", false, "no compiler yet");
-}
-#else
 // Compiles the cases in one compiler run; where that fails, halves them until the culprit is alone.
 void run_compiled(std::span<Case* const> cases, const Tensors& tensors) {
   std::vector<const loops::Program*> programs;
@@ -164,7 +160,6 @@ void run_compiled(std::span<Case* const> cases, const Tensors& tensors) {
   for (size_t i = 0; i < cases.size(); ++i) check(*cases[i], "c", compiled->run(i, cases[i]->arguments), tensors);
 }
 
-#endif
 // Work is handed out by index to a few threads.
 void in_parallel(size_t count, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
@@ -192,6 +187,10 @@ Status run(const std::string& folder, std::string_view backend) {
   std::vector<Case*> ready;
   for (Case& one : cases)
     if (prepare(one, tensors)) ready.push_back(&one);
+  if (backend == "print") {
+    for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
+    return Ok{};
+  }
   if (backend != "c") in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", loops::interpret(ready[i]->lowered->program, ready[i]->arguments), tensors); });
   if (backend == "interpreter") return Ok{};
   const size_t batches = (ready.size() + programs_per_compilation - 1) / programs_per_compilation;
@@ -206,7 +205,7 @@ Status run(const std::string& folder, std::string_view backend) {
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) {
-    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|c]\n");
+    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|c|print]\n");
     return 2;
   }
   const Status status = run(argv[1], argc == 3 ? argv[2] : "");

@@ -58,7 +58,13 @@ def scaled_dot_product(suite: Suite) -> None:
     case(T(2, 6, 5, 4), T(2, 1, 7, 4), T(2, 1, 7, 4), enable_gqa=True)
     case(T(2, 4, 1, 8), T(2, 4, 33, 8), T(2, 4, 33, 8), dtypes=FLOATS)
     suite.case_module(
-        lambda x: torch.nn.functional.scaled_dot_product_attention(*x.view(2, 5, 3, 3, 4).permute(2, 0, 3, 1, 4), is_causal=True).transpose(1, 2).reshape(2, 5, 12),
+        lambda x: (
+            torch.nn.functional.scaled_dot_product_attention(
+                *x.view(2, 5, 3, 3, 4).permute(2, 0, 3, 1, 4), is_causal=True
+            )
+            .transpose(1, 2)
+            .reshape(2, 5, 12)
+        ),
         T(2, 5, 36),
         name="packed heads",
         dtypes=(F32, F64),
@@ -108,7 +114,9 @@ def layers(suite: Suite) -> None:
     suite.case("aten._native_multi_head_attention", x, T(2, 5, 4), T(2, 5, 4), 4, 2, *weights, dtypes=(F32,))
     for options in ({"need_weights": False}, {"average_attn_weights": False}):
         suite.case_module(
-            lambda q, *w, options=options: tuple(t for t in torch.ops.aten._native_multi_head_attention(q, q, q, 4, 2, *w, **options) if t.numel()),
+            lambda q, *w, options=options: tuple(
+                t for t in torch.ops.aten._native_multi_head_attention(q, q, q, 4, 2, *w, **options) if t.numel()
+            ),
             x,
             *weights,
             name="native multi-head attention",
@@ -116,16 +124,32 @@ def layers(suite: Suite) -> None:
         )
     for kind, shape in ((0, (5, 5)), (1, (2, 5))):
         mask = T(*shape, dtype=BOOL, make=lambda _, shape=shape: torch.rand(shape) < 0.3)
-        suite.case("aten._native_multi_head_attention", x, T(2, 5, 4), T(2, 5, 4), 4, 2, *weights, mask, True, True, kind)
+        suite.case(
+            "aten._native_multi_head_attention", x, T(2, 5, 4), T(2, 5, 4), 4, 2, *weights, mask, True, True, kind
+        )
     norms = (T(4), T(4), T(4), T(4))
     feed_forward = (T(6, 4), T(6), T(4, 6), T(4))
     for gelu in (False, True):
         for norm_first in (False, True):
-            suite.case("aten._transformer_encoder_layer_fwd", x, 4, 2, *weights, gelu, norm_first, 1e-5, *norms, *feed_forward, tolerance=(2e-4, 1e-4))
+            suite.case(
+                "aten._transformer_encoder_layer_fwd",
+                x,
+                4,
+                2,
+                *weights,
+                gelu,
+                norm_first,
+                1e-5,
+                *norms,
+                *feed_forward,
+                tolerance=(2e-4, 1e-4),
+            )
     torch.manual_seed(1)
     attention = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
     suite.case_module(lambda q: attention(q, q, q), T(2, 5, 8), name="MultiheadAttention")
-    suite.case_module(lambda q, k: attention(q, k, k, need_weights=False)[0], T(2, 5, 8), T(2, 7, 8), name="MultiheadAttention")
+    suite.case_module(
+        lambda q, k: attention(q, k, k, need_weights=False)[0], T(2, 5, 8), T(2, 7, 8), name="MultiheadAttention"
+    )
     encoder = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
     suite.case_module(encoder, T(2, 5, 8), name="TransformerEncoderLayer", tolerance=(2e-4, 1e-4))
     decoder = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True).eval()

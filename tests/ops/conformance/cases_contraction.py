@@ -177,7 +177,9 @@ def distances(suite: Suite) -> None:
     suite.case("aten._euclidean_dist", T(5, 3), T(4, 3), dtypes=(F32, F64), tolerance=(1e-4, 1e-4))
     for p in (0.5, 1.0, 1.5, 2.0, 3.0, float("inf")):
         suite.case_module(
-            lambda grad, x, y, p=p: torch.ops.aten._cdist_backward(grad, x, y, p, torch.ops.aten._cdist_forward(x, y, p, 2)),
+            lambda grad, x, y, p=p: torch.ops.aten._cdist_backward(
+                grad, x, y, p, torch.ops.aten._cdist_forward(x, y, p, 2)
+            ),
             T(5, 4),
             T(5, 3),
             T(4, 3),

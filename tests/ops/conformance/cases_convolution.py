@@ -77,8 +77,19 @@ def transposed(suite: Suite) -> None:
     suite.case("aten.conv_transpose2d.input", T(2, 3, 5, 6), T(3, 4, 3, 4), None, [1, 2], [1, 1], [0, 1])
     suite.case("aten.conv_transpose2d.input", T(2, 6, 5, 6), T(6, 2, 3, 3), T(6), [3, 2], [1, 2], [2, 1], 3, [2, 3])
     suite.case("aten.conv_transpose2d.input", T(2, 6, 5, 6), T(6, 1, 4, 4), T(6), [2, 2], [1, 1], [0, 0], 6)
-    suite.case("aten.conv_transpose3d.input", T(2, 3, 3, 4, 5), T(3, 4, 3, 3, 3), T(4), [2, 2, 2], [1, 1, 1], [1, 1, 1], dtypes=(F32, F64))
-    suite.case("aten.conv_transpose3d.input", T(2, 4, 3, 4, 5), T(4, 2, 2, 3, 4), T(4), [2, 1, 2], [0, 1, 1], [0, 0, 0], 2)
+    suite.case(
+        "aten.conv_transpose3d.input",
+        T(2, 3, 3, 4, 5),
+        T(3, 4, 3, 3, 3),
+        T(4),
+        [2, 2, 2],
+        [1, 1, 1],
+        [1, 1, 1],
+        dtypes=(F32, F64),
+    )
+    suite.case(
+        "aten.conv_transpose3d.input", T(2, 4, 3, 4, 5), T(4, 2, 2, 3, 4), T(4), [2, 1, 2], [0, 1, 1], [0, 0, 0], 2
+    )
     suite.case("aten.conv_transpose3d.input", T(3, 3, 4, 5), T(3, 4, 3, 5, 3), T(4), [1, 1, 1], [1, 2, 1])
 
 
@@ -88,7 +99,9 @@ def core_forms(suite: Suite) -> None:
         call = f"aten.{name}"
         suite.case(call, T(2, 4, 7), T(6, 2, 3), T(6), [2], [1], [1], False, [0], 2, *more)
         suite.case(call, T(2, 4, 7, 6), T(4, 3, 4, 3), T(3), [2, 1], [1, 1], [1, 1], True, [1, 0], 1, *more)
-        suite.case(call, T(2, 4, 3, 4, 5), T(4, 3, 3, 3, 3), None, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [1, 1, 1], 1, *more)
+        suite.case(
+            call, T(2, 4, 3, 4, 5), T(4, 3, 3, 3, 3), None, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [1, 1, 1], 1, *more
+        )
     suite.case("aten.slow_conv_dilated2d", T(2, 3, 7, 8), T(4, 3, 3, 2), [3, 2], T(4), [1, 1], [1, 0], [1, 2])
     suite.case("aten.slow_conv_transpose2d", T(2, 3, 5, 6), T(3, 4, 3, 3), [3, 3], T(4), [2, 2], [1, 1], [1, 1])
     suite.case("aten.mkldnn_convolution", T(2, 3, 7, 8), T(4, 3, 3, 3), T(4), [1, 1], [2, 2], [1, 1], 1)
@@ -123,7 +136,9 @@ def backward(suite: Suite) -> None:
     case((2, 4, 7, 8), (6, 2, 3, 3), (2, 6, 7, 8), ([1, 1], [1, 1], [1, 1], False, [0, 0], 2), every, (F32, F64))
     case((2, 4, 7, 8), (4, 1, 3, 3), (2, 4, 4, 4), ([2, 2], [1, 1], [1, 1], False, [0, 0], 4), every)
     case((2, 4, 8, 8), (6, 4, 2, 2), (2, 6, 4, 4), ([2, 2], [0, 0], [1, 1], False, [0, 0], 1), [False, True, False])
-    case((2, 3, 4, 5, 6), (4, 3, 3, 3, 3), (2, 4, 2, 3, 3), ([2, 2, 2], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1), every)
+    case(
+        (2, 3, 4, 5, 6), (4, 3, 3, 3, 3), (2, 4, 2, 3, 3), ([2, 2, 2], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1), every
+    )
     case((2, 3, 5), (3, 4, 3), (2, 4, 10), ([2], [1], [1], True, [1], 1), every, (F32, F64))
     case((2, 4, 5, 6), (4, 3, 4, 3), (2, 6, 10, 6), ([2, 1], [1, 1], [1, 1], True, [0, 0], 2), every)
     case((2, 4, 5, 6), (4, 3, 4, 3), (2, 6, 10, 6), ([2, 1], [1, 1], [1, 1], True, [0, 0], 2), [True, False, False])

@@ -67,7 +67,14 @@ def fake(suite: Suite) -> None:
     for name in ("fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask"):
         suite.case(f"aten.{name}", T(5, 7), 0.05, 3, -20, 20, dtypes=(F32, F64))
         suite.case(f"aten.{name}", T(5, 7), 0.01, 0, 0, 255)
-    suite.case("aten.fake_quantize_per_tensor_affine.tensor_qparams", T(5, 7), T(1, dtype=F32, values=[0.04]), T(1, dtype=I32, values=[2]), -20, 20)
+    suite.case(
+        "aten.fake_quantize_per_tensor_affine.tensor_qparams",
+        T(5, 7),
+        T(1, dtype=F32, values=[0.04]),
+        T(1, dtype=I32, values=[2]),
+        -20,
+        20,
+    )
     for name in ("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask"):
         for axis, channels in ((0, 5), (1, 7)):
             scales = T(channels, dtype=F32, low=0.01, high=0.1)

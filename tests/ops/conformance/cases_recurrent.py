@@ -16,7 +16,9 @@ def cases(suite: Suite) -> None:
     modules(suite)
 
 
-def parameters(kind: str, features: int, size: int, layers: int, directions: int, biases: bool, projected: int) -> list[T]:  # noqa: PLR0917
+def parameters(
+    kind: str, features: int, size: int, layers: int, directions: int, biases: bool, projected: int
+) -> list[T]:  # noqa: PLR0917
     rows = GATES[kind] * size
     result = []
     for layer in range(layers):
@@ -53,7 +55,9 @@ def networks(suite: Suite, kind: str) -> None:
     state = [T(1, batch, size), T(1, batch, size)] if kind == "lstm" else T(1, batch, size)
     suite.case(f"aten.{kind}.input", T(1, batch, features), state, one_step, True, 1, 0.0, False, False, False)
     dtypes = (BF16,)
-    suite.case(f"aten.{kind}.input", T(4, batch, features), state, one_step, True, 1, 0.0, False, False, False, dtypes=dtypes)
+    suite.case(
+        f"aten.{kind}.input", T(4, batch, features), state, one_step, True, 1, 0.0, False, False, False, dtypes=dtypes
+    )
 
 
 def cells(suite: Suite, kind: str) -> None:

@@ -20,9 +20,7 @@ def cases(suite: Suite) -> None:
     for name in ("_softmax", "_log_softmax"):
         suite.case(f"aten.{name}", T(3, 5, 2), 1, False, dtypes=FLOATS)
         suite.case(f"aten.{name}", T(2, 3, values=[1000, 999, -1000, inf, 1, 2]), 1, False)
-        suite.case(
-            f"aten.{name}_backward_data", T(3, 5, 2), T(3, 5, 2, low=-1, high=0), 1, F32, dtypes=(F32,)
-        )
+        suite.case(f"aten.{name}_backward_data", T(3, 5, 2), T(3, 5, 2, low=-1, high=0), 1, F32, dtypes=(F32,))
         for dtype in (BF16, F16, F64):
             suite.case(f"aten.{name}_backward_data", T(3, 5), T(3, 5, low=-1, high=0), -1, dtype, dtypes=(dtype,))
         suite.case(f"aten.{name}_backward_data", T(), T(), 0, F32)

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -372,12 +373,14 @@ def _one_node(
     through_view: bool,
     expect_same: bool,
 ) -> Program | None:
-    """The program of one call. `expect_same`: an in-place form that was not asked for; None where PyTorch can not write its result in place."""
+    """The program of one call. `expect_same`: an in-place form nobody asked for; None where PyTorch refuses it."""
     schema = op._schema
     drawn = [_draw(value, dtype) for value in args]
     drawn_kwargs = {name: _draw(value, dtype) for name, value in kwargs.items()}
     builder = _GraphBuilder()
     first_node = base = None
+    if through_view and not isinstance(drawn[0], torch.Tensor):
+        return None
     if through_view:
         # the tensor that is written is every second element of the input
         base = torch.stack([torch.zeros_like(drawn[0]), drawn[0]], dim=-1)
@@ -445,7 +448,8 @@ def _exported(
     module = copy.deepcopy(function) if isinstance(function, torch.nn.Module) else _Wrapped(function)
     module = module.to(dtype) if dtype.is_floating_point else module
     inputs = tuple(_draw(spec, dtype) for spec in specs)
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         exported = torch.export.export(module, inputs)
         if form == "core":
             exported = exported.run_decompositions()
@@ -463,7 +467,8 @@ def _exported(
             given.append(module.get_buffer(spec.target) if is_buffer else state[spec.target])
     values = [value.detach().clone() for value in given]
     with torch.no_grad():
-        results = iter(_tensors_in(module(*inputs)))
+        leaves = torch.utils._pytree.tree_leaves(module(*inputs))
+        results = iter([_as_tensor(leaf) for leaf in leaves if leaf is not None])
     expected: list[torch.Tensor | None] = []
     for spec in exported.graph_signature.output_specs:
         if spec.kind.name == "USER_INPUT_MUTATION":

@@ -1,0 +1,164 @@
+"""Captures PyTorch programs as the files that `lightline import` reads.
+
+Nothing is computed: models and inputs live on fake tensors, so a program of any size is captured in little memory.
+
+    python -m lightline.capture model.py -o model.json
+    python -m lightline.capture package.module:function -o function.json
+    python -m lightline.capture problem/definition.json --workload 0 -o problem.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lightline import sources
+
+MAX_KEPT_ELEMENTS = 1 << 16
+
+
+@dataclass
+class Captured:
+    """A program in torch.export's public serialisation, without weights."""
+
+    name: str
+    training: dict[str, Any]
+    core: dict[str, Any] | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def program(self, form: str = "training") -> dict[str, Any]:
+        """The program JSON of one form, with the values of its small integer inputs under "lightline"."""
+        program = self.core if form == "core" else self.training
+        if program is None:
+            raise ValueError(f"the program was captured without its {form} form")
+        return {**program, "lightline": {"name": self.name, "values": self.values}}
+
+    def save(self, path: str | Path, form: str = "training") -> None:
+        """Writes program JSON, or a line with both forms if the name ends in .jsonl."""
+        path = Path(path)
+        if path.suffix == ".jsonl":
+            line = {"problem": self.name, "training": self.program("training")}
+            if self.core is not None:
+                line["core"] = self.program("core")
+            text = json.dumps(line) + "\n"
+        else:
+            text = json.dumps(self.program(form))
+        path.write_text(text)
+
+
+def capture(target: Any, *inputs: Any, name: str | None = None, training: bool = False, core: bool = True, loss: Callable[[Any], Any] | None = None, **kwargs: Any) -> Captured:
+    """Captures a module or function on example inputs.
+
+    With `training`, the program is the forward and the backward pass together: `loss` maps the outputs to a scalar
+    (default: the mean squares of all floating outputs), and the results are the loss and the gradients of all parameters.
+    """
+    import torch
+
+    module = sources.as_module(target)
+    if training:
+        module = sources.with_loss(module, loss)
+    exported = export(module, inputs, kwargs)
+    traced = serialise(exported)
+    decomposed = None
+    if training:
+        from torch.export.experimental import _export_forward_backward
+
+        joint = _export_forward_backward(exported)
+        traced = decomposed = serialise(joint)
+        exported = joint
+    elif core:
+        decomposed = serialise(exported.run_decompositions())
+    label = name or getattr(target, "__name__", None) or type(target).__name__
+    with torch.no_grad():
+        values = kept_values(exported, inputs, kwargs)
+    return Captured(label, traced, decomposed, values)
+
+
+def export(module: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import torch
+
+    return torch.export.export(module, tuple(inputs), kwargs or None, strict=False)
+
+
+def serialise(exported: Any) -> dict[str, Any]:
+    """The exported program as the public JSON schema has it, without weights."""
+    from torch._export.serde import serialize as serde
+
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    try:
+        artifact = serde.serialize(exported, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False)
+        return json.loads(artifact.exported_program)
+    except TypeError:  # PyTorch before 2.12 always serialises the weights
+        serialised = serde.ExportedProgramSerializer().serialize(exported)
+        return json.loads(json.dumps(serde._dataclass_to_dict(serialised.exported_program), cls=serde.EnumEncoder))
+
+
+def kept_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Values of small integer inputs and of all small constants, by the name they have in the graph."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+    from torch.utils._pytree import tree_leaves
+
+    values: dict[str, Any] = {}
+
+    def keep(name: str, tensor: Any, floats: bool) -> None:
+        if not isinstance(tensor, torch.Tensor) or isinstance(tensor, FakeTensor) or tensor.device.type == "meta":
+            return
+        if tensor.numel() > MAX_KEPT_ELEMENTS or tensor.is_complex() or (tensor.is_floating_point() and not floats):
+            return
+        values[name] = {"shape": list(tensor.shape), "data": tensor.detach().cpu().double().flatten().tolist() if floats and tensor.is_floating_point() else tensor.cpu().flatten().tolist()}
+
+    leaves = [leaf for leaf in tree_leaves((inputs, kwargs)) if leaf is not None]
+    position = 0
+    for spec in exported.graph_signature.input_specs:
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            if position < len(leaves):
+                keep(spec.arg.name, leaves[position], floats=False)
+            position += 1
+        elif kind in ("CONSTANT_TENSOR", "BUFFER"):
+            tensor = exported.constants.get(spec.target, exported.state_dict.get(spec.target))
+            keep(spec.arg.name, tensor, floats=kind == "CONSTANT_TENSOR")
+    return values
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m lightline.capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", help="model.py (Model, get_inputs, get_init_inputs), module:function, or a definition.json")
+    parser.add_argument("-o", "--output", help="program JSON, or .jsonl for both forms; default: standard output")
+    parser.add_argument("--form", choices=["training", "core"], default="training", help="as traced, or after run_decompositions()")
+    parser.add_argument("--backward", action="store_true", help="capture forward and backward as one program")
+    parser.add_argument("--workload", type=int, default=0, help="which line of workload.jsonl fixes the axes of a definition.json")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale the sizes of a model.py down by this factor")
+    options = parser.parse_args(arguments)
+    try:
+        program = sources.load(options.source, workload=options.workload, scale=options.scale, fake=True)
+        captured = capture(program.target, *program.inputs, name=program.name, training=options.backward, **program.kwargs)
+    except sources.SourceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if options.output:
+        captured.save(options.output, options.form)
+    else:
+        print(json.dumps(captured.program(options.form)))
+    return 0
+
+
+class _Callable(ModuleType):
+    """Lets `lightline.capture(...)` be the function and `python -m lightline.capture` the command."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Captured:
+        return capture(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable
+
+if __name__ == "__main__":
+    sys.exit(main())
