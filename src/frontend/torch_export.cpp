@@ -16,7 +16,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 constexpr size_t max_nodes = 400'000;
-constexpr size_t max_text = size_t(256) << 20;
+constexpr size_t max_text = size_t(128) << 20;
 constexpr int max_nesting = 16;
 
 // Thrown inside this file only.

@@ -99,6 +99,17 @@ size_t common_depth(const Nodes& nodes, const Kernel& producer, const Kernel& re
   return depth;
 }
 
+// A scan that reads its past at other points of a loop around it must be the outermost itself.
+void choose_scan_order(const Nodes& nodes, Kernel& kernel) {
+  const auto scan = std::ranges::find(kernel.loops, kernel.scan);
+  if (scan == kernel.loops.end()) return;
+  bool stays = true;
+  for_each_load(nodes, kernel.body, [&](const Node& load) {
+    if (load.array == kernel.result) stays &= reads_same_iteration(nodes, load, kernel, size_t(scan - kernel.loops.begin()), kernel.loops);
+  });
+  if (!stays) std::rotate(kernel.loops.begin(), scan, scan + 1);
+}
+
 }  // namespace
 
 void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
@@ -110,6 +121,7 @@ void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
     if (node.kind == NodeKind::call) kernel.cost += info(node.function).transcendental_ops > 0 ? 8 : 1;
     if (node.kind == NodeKind::load || node.kind == NodeKind::cast) kernel.cost += 1;
   });
+  choose_scan_order(nodes, kernel);
   const std::vector<Node> loads = loads_of(nodes, kernel.body);
   if (kernel.reducer == Reducer::none) kernel.transposed = transposed_loop(nodes, program, kernel, loads);
   else if (!kernel.reduced.empty()) choose_reduction_order(nodes, program, kernel, loads);

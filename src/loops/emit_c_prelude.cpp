@@ -31,7 +31,7 @@ static __attribute__((noinline, cold, unused)) void ll_outside(const struct ll_h
 }
 
 LL_FN void ll_copy(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
-/* Keeps gcc (at least 12 and 13) from gathering with an offset that comes from a truth value: it takes the wrong lanes. */
+/* Keeps gcc 12 from gathering with an offset that comes from a truth value: it takes the wrong lanes. */
 LL_FN int64_t ll_scalar_index(int64_t x) {
   __asm__("" : "+r"(x));
   return x;

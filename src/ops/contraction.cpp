@@ -140,7 +140,7 @@ void addmm_activation(OpCall& c) {
   const bool gelu = c.flag("use_gelu", false);
   c.results.back() = c.lowering().map(sum.dtype, sum.shape, [&](const Indices& i) {
     const Ex x = c.lowering().read(sum, i);
-    return gelu ? call(Function::gelu_tanh, x) : max(x, 0.0);
+    return gelu ? call(Function::gelu, x) : max(x, 0.0);
   });
 }
 
@@ -196,10 +196,13 @@ Tensor contract(Lowering& l, DType dtype, const Labelled& left, const Labelled& 
   join_extents(extents, left);
   join_extents(extents, right);
   const Labelled a = without_lone_labels(l, dtype, left, right, out), b = without_lone_labels(l, dtype, right, left, out);
+  Extents left_over;
+  join_extents(left_over, a);
+  join_extents(left_over, b);
   std::vector<int> summed;
   for (const Labelled* operand : {&a, &b})
-    for (const int label : distinct(operand->labels))
-      if (!names(out, label) && !names(summed, label) && extents.at(label) != 1) summed.push_back(label);
+    for (const int label : operand->labels)
+      if (!names(out, label) && !names(summed, label) && left_over.at(label) != 1) summed.push_back(label);
   return l.reduce(dtype, extents_of(extents, out), Reducer::sum, extents_of(extents, summed), [&](const Indices& index, const Indices& reduced) {
     Running running;
     run(running, out, index);

@@ -79,7 +79,9 @@ Tensor convolution_of(OpCall& c, const Tensor& input, bool transposed, int64_t g
   return single ? l.squeeze(sum, 0) : sum;
 }
 
-void convolution(OpCall& c, bool transposed) { c.give(convolution_of(c, c.tensor("input"), transposed, c.integer("groups", 1))); }
+Tensor input_of(const OpCall& c) { return c.tensor(c.has("input") ? "input" : "self"); }
+
+void convolution(OpCall& c, bool transposed) { c.give(convolution_of(c, input_of(c), transposed, c.integer("groups", 1))); }
 
 void depthwise(OpCall& c) {
   const Tensor x = c.tensor("self");

@@ -101,8 +101,8 @@ std::string Lowering::unique_name(std::string_view wish) {
   static const std::unordered_set<std::string_view> reserved = {"program", "for", "scan", "view", "scatter", "const", "opaque", "repeat", "carry", "yield", "stack", "in", "into", "as", "drop", "if", "and", "or", "not", "div", "mod", "inf", "nan", "true", "false", "sum", "prod", "max", "min", "argmax", "argmin", "set"};
   if (reserved.contains(name) || dtype_from_name(name)) name += '_';
   if (names_.insert(name).second) return name;
-  for (int64_t n = 1;; ++n) {
-    std::string numbered = fmt::format("{}_{}", name, n);
+  for (int64_t& n = name_counts_[name];;) {
+    std::string numbered = fmt::format("{}_{}", name, ++n);
     if (names_.insert(numbered).second) return numbered;
   }
 }

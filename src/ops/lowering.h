@@ -173,6 +173,7 @@ class Lowering {
   std::vector<View> views_;
   std::unordered_map<uint64_t, NamedView> named_views_;  // by storage and view
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int64_t> name_counts_;  // how often a name was wished for again
   uint32_t group_ = loops::none;
   bool group_used_ = false;
   size_t group_first_array_ = 0;

@@ -22,7 +22,9 @@ Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
   if (joins && !left.open && !right.open && left.type != right.type)
     fail(fmt::format("'{}' joins {} and {}", loops::info(function).text, name(left.type), name(right.type)), ErrorCode::internal);
   const Ex& typed = joins && left.open ? right : left;
-  Ex result{this, program_.call(function, a.id, b.id, c.id), typed.type, typed.open};
+  // Every use of a literal takes a type of its own, so it is an expression of its own.
+  const auto use = [&](const Ex& x) { return x.open && program_.exprs[x.id].kind == loops::ExprKind::literal ? program_.literal(program_.exprs[x.id].literal) : x.id; };
+  Ex result{this, program_.call(function, use(a), use(b), use(c)), typed.type, typed.open};
   switch (signature) {
     case loops::Signature::equality: case loops::Signature::ordering: case loops::Signature::logic: case loops::Signature::test:
       result.type = DType::boolean;

@@ -202,7 +202,7 @@ Tensor maximum_positions(Lowering& l, const Tensor& x, const Windows& w) {
       const Ex begin = value(d.begin(o[w.lead.size() + i]));
       Ex own = inner == 1 ? chosen : call(Function::div, chosen, number(chosen, inner));
       if (i > 0) own = call(Function::mod, own, number(own, d.taps));
-      Ex place = d.taps == 1 ? begin : begin + own * double(d.dilation);
+      Ex place = d.taps == 1 ? begin : begin + (d.dilation == 1 ? own : own * double(d.dilation));
       // A window of -inf only yields its first tap; the first one inside the input is meant.
       if (d.padding > 0) place = select(place < 0.0, call(Function::mod, begin, number(begin, d.dilation)), place);
       flat = flat ? *flat * double(d.in) + place : place;

@@ -122,18 +122,21 @@ struct FakeQuantised {
   Tensor values, inside;
 };
 
-// Scales are single precision, whatever the tensor is.
+// Scales are single precision, whatever the tensor is. A zero point that is a float is added before rounding.
 FakeQuantised fake_quantise(OpCall& c, bool with_mask) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
-  const Parameters parameters = c.has("axis") ? per_channel(c, x, "scale", "zero_point", DType::f32) : per_tensor(c, DType::f32);
+  const bool by_channel = c.has("axis"), float_zero = by_channel && is_float(c.tensor("zero_point").dtype);
+  const Parameters parameters = by_channel ? per_channel(c, x, "scale", "zero_point", DType::f32) : per_tensor(c, DType::f32);
   const DType compute = compute_type(x.dtype);
+  const auto scale = [&](const Indices& i) { return l.rounded(parameters.scale(i), DType::f32); };
+  const auto zero = [&](const Indices& i) { return convert(parameters.zero(i), compute); };
   const auto level = [&](const Indices& i) {
-    const Ex reciprocal = convert(convert(1.0 / parameters.scale(i), DType::f32), compute);
-    return call(Function::round, l.read(x, i) * reciprocal) + convert(parameters.zero(i), compute);
+    const Ex scaled = l.read(x, i) * convert(1.0 / scale(i), compute);
+    return float_zero ? call(Function::round, scaled + zero(i)) : call(Function::round, scaled) + zero(i);
   };
   FakeQuantised result;
-  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) { return (clamped(c, level(i)) - convert(parameters.zero(i), compute)) * convert(parameters.scale(i), compute); });
+  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) { return (clamped(c, level(i)) - zero(i)) * convert(scale(i), compute); });
   if (!with_mask) return result;
   result.inside = l.map(DType::boolean, x.shape, [&](const Indices& i) {
     const Ex n = level(i);

@@ -74,6 +74,8 @@ const Registry& Registry::all() {
     family("attention", register_attention);
     family("recurrent", register_recurrent);
     family("quantised", register_quantised);
+    family("indexing", register_indexing);
+    family("sorting", register_sorting);
     return r;
   }();
   return registry;

@@ -69,5 +69,7 @@ void register_convolution(Registry& registry);
 void register_attention(Registry& registry);
 void register_recurrent(Registry& registry);
 void register_quantised(Registry& registry);
+void register_indexing(Registry& registry);
+void register_sorting(Registry& registry);
 
 }  // namespace lightline::ops

@@ -73,6 +73,25 @@ Tensor at_least(Lowering& l, const Tensor& x, int64_t rank) {
   return l.reshape(x, std::move(shape));
 }
 
+Tensor strided(OpCall& c, const Tensor& x) {
+  Lowering& l = c.lowering();
+  const Shape size = c.integers("size"), stride = c.integers("stride");
+  require(size.size() == stride.size(), "as_strided needs one stride per size");
+  const Tensor base = l.whole(x);
+  const Tensor flat = l.reshape(base, {base.size()});
+  AffineRow row{c.has("storage_offset") ? c.integer("storage_offset") : l.storage_offset(x), {}};
+  __int128 last = row.constant;
+  bool empty = false;
+  for (size_t i = 0; i < size.size(); ++i) {
+    require(size[i] >= 0 && stride[i] >= 0, "as_strided has a negative size or stride");
+    row.terms.emplace_back(int(i), stride[i]);
+    empty |= size[i] == 0;
+    last += __int128(size[i] - 1) * stride[i];
+  }
+  require(empty || (row.constant >= 0 && last < flat.shape[0]), "as_strided leaves its storage");
+  return l.view(flat, size, {row});
+}
+
 namespace {
 
 Shape reversed_order(int64_t rank) {
@@ -210,26 +229,6 @@ void define_movedim(OpCall& c) {
   c.give(c.lowering().permute(x, order));
 }
 
-// Addresses the storage itself, which is taken to be row-major.
-void define_as_strided(OpCall& c) {
-  Lowering& l = c.lowering();
-  const Shape size = c.integers("size"), stride = c.integers("stride");
-  require(size.size() == stride.size(), "as_strided needs one stride per size");
-  const Tensor x = c.tensor("self"), base = l.whole(x);
-  const Tensor flat = l.reshape(base, {base.size()});
-  AffineRow row{c.has("storage_offset") ? c.integer("storage_offset") : l.storage_offset(x), {}};
-  __int128 last = row.constant;
-  bool empty = false;
-  for (size_t i = 0; i < size.size(); ++i) {
-    require(size[i] >= 0 && stride[i] >= 0, "as_strided has a negative size or stride");
-    row.terms.emplace_back(int(i), stride[i]);
-    empty |= size[i] == 0;
-    last += __int128(size[i] - 1) * stride[i];
-  }
-  require(empty || (row.constant >= 0 && last < flat.shape[0]), "as_strided leaves its storage");
-  c.give(l.view(flat, size, {row}));
-}
-
 void define_broadcast_tensors(OpCall& c) {
   const std::vector<Tensor> tensors = c.tensors("tensors");
   Shape shape;
@@ -307,7 +306,7 @@ void register_views(Registry& r) {
   r.add("diagonal", "self, offset, dim1, dim2", [](OpCall& c) { c.give(diagonal(c.lowering(), c.tensor("self"), c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1))); }, {"diagonal_copy"});
   r.add("linalg_diagonal", "A, offset, dim1, dim2", [](OpCall& c) { c.give(diagonal(c.lowering(), c.tensor("A"), c.integer("offset", 0), c.integer("dim1", -2), c.integer("dim2", -1))); });
   r.add("unfold", "self, dimension, size, step", define_unfold, {"unfold_copy"});
-  r.add("as_strided", "self, size, stride, storage_offset", define_as_strided, {"as_strided_copy", "as_strided_"});
+  r.add("as_strided", "self, size, stride, storage_offset", [](OpCall& c) { c.give(strided(c, c.tensor("self"))); }, {"as_strided_copy", "as_strided_"});
   r.add("detach", "self", [](OpCall& c) { c.give(c.tensor("self")); }, {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg", "requires_grad_"});
 }
 

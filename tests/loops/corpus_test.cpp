@@ -139,7 +139,8 @@ Tensor make_input(const Array& array, const InputRule& rule, uint64_t seed) {
   if (rule.range) return uniform_tensor(array, seed, rule.range->first, rule.range->second);
   if (rule.values.empty()) return random_tensor(array.dtype, array.shape, seed, rule.limit);
   Tensor tensor(array.dtype, array.shape);
-  EXPECT_TRUE(rule.values.size() == 1 || int64_t(rule.values.size()) == tensor.size()) << "values of '" << array.name << "'";
+  EXPECT_TRUE(rule.values.size() == 1 || int64_t(rule.values.size()) == tensor.size())
+      << "values of '" << array.name << "'";
   for (int64_t i = 0; i < tensor.size(); ++i) set_element(tensor, i, rule.values[size_t(i) % rule.values.size()]);
   return tensor;
 }
@@ -205,7 +206,10 @@ void expect_golden(const Program& program, const Case& test, const Result<std::v
 // Compiles the corpus in batches, each when one of its programs is first asked for.
 class CompiledCorpus {
  public:
-  CompiledCorpus() : names_(case_names()), programs_(names_.size()), batches_((names_.size() + programs_per_compilation - 1) / programs_per_compilation) {
+  CompiledCorpus()
+      : names_(case_names()),
+        programs_(names_.size()),
+        batches_((names_.size() + programs_per_compilation - 1) / programs_per_compilation) {
     for (size_t i = 0; i < names_.size(); ++i)
       if (auto program = parse_and_verify(load_named(names_[i]).text)) programs_[i] = std::move(program).value();
   }
@@ -272,18 +276,18 @@ TEST_P(LoopPrograms, PrintsAndParsesAgain) {
   EXPECT_EQ(print(*again), printed);
 }
 
-TEST_P(LoopPrograms, Interprets) {
-  expect_golden(program_, test_, interpret(program_, make_inputs(program_, test_)));
-}
+TEST_P(LoopPrograms, Interprets) { expect_golden(program_, test_, interpret(program_, make_inputs(program_, test_))); }
 
 TEST_P(LoopPrograms, RunsAsC) {
   const auto outputs = compiled_corpus().run(GetParam(), make_inputs(program_, test_));
-  const bool no_compiler = !outputs.ok() && outputs.error().code == ErrorCode::unsupported && outputs.error().message.find("no C compiler") != std::string::npos;
+  const bool no_compiler = !outputs.ok() && outputs.error().code == ErrorCode::unsupported &&
+                           outputs.error().message.find("no C compiler") != std::string::npos;
   if (no_compiler) GTEST_SKIP() << outputs.error().message;
   expect_golden(program_, test_, outputs);
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, LoopPrograms, testing::ValuesIn(case_names()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Corpus, LoopPrograms, testing::ValuesIn(case_names()),
+                         [](const auto& test) { return test.param; });
 
 TEST(LoopCorpus, HoldsManyPrograms) { EXPECT_GE(case_names().size(), 150u); }
 
@@ -304,7 +308,8 @@ TEST(LoopCorpus, UsesEveryFunctionReducerAndDtype) {
       if (const auto* scatter = std::get_if<Scatter>(&statement.node)) scattered.insert(scatter->reducer);
     }
   }
-#define LL_FUNCTION(id, text, arity, signature, vector_ops, transcendental_ops) EXPECT_TRUE(functions.count(Function::id)) << text;
+#define LL_FUNCTION(id, text, arity, signature, vector_ops, transcendental_ops) \
+  EXPECT_TRUE(functions.count(Function::id)) << text;
 #include "loops/functions.def"
 #undef LL_FUNCTION
   EXPECT_EQ(reducers.size(), 9u) << "none, and every reducer but set";

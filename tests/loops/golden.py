@@ -310,14 +310,16 @@ def difference(actual: np.ndarray, wanted: np.ndarray, allowed: tuple[float, flo
     """Empty if the arrays agree, else what is wrong, in words."""
     if actual.shape != wanted.shape:
         return f"the shape is {actual.shape}, expected {wanted.shape}"
+    inexact = wanted.dtype.kind in "fc"
     with np.errstate(all="ignore"):
-        close = np.abs(actual - wanted) <= allowed[0] + allowed[1] * np.abs(wanted) if wanted.dtype.kind in "fc" else False
+        close = np.abs(actual - wanted) <= allowed[0] + allowed[1] * np.abs(wanted) if inexact else False
         nan = (actual != actual) & (wanted != wanted)
         wrong = ~((actual == wanted) | nan | (np.isfinite(wanted) & np.isfinite(actual) & close))
     if not np.any(wrong):
         return ""
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"{int(np.sum(wrong))} of {wrong.size} elements differ, first {list(where)}: {actual[where]}, expected {wanted[where]}"
+    count = f"{int(np.sum(wrong))} of {wrong.size} elements differ"
+    return f"{count}, first {list(where)}: {actual[where]}, expected {wanted[where]}"
 
 
 def stored(array: Array, text: str) -> np.ndarray:

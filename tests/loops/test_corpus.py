@@ -11,17 +11,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import golden
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import golden  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
 SEED = int(os.environ.get("LIGHTLINE_TEST_SEED", random.SystemRandom().randrange(1, 2**30)))
 NAMES = sorted(path.stem for path in golden.PROGRAMS.glob("*.test"))
 COMPILED = sorted(random.Random(SEED).sample(NAMES, min(40, len(NAMES))))  # a compiler run for each takes its time
+Process = subprocess.CompletedProcess[str]
 BITS = {"bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "f4e2m1": 4}
 
 pytestmark = pytest.mark.skipif(not BINARY.exists(), reason=f"{BINARY.name} is not built")
@@ -43,9 +42,10 @@ def decoded(dtype: str, codes: np.ndarray) -> np.ndarray:
 def encoded(dtype: str, values: np.ndarray) -> np.ndarray:
     """The codes of values that the dtype holds exactly."""
     table = decoded(dtype, np.arange(2 ** (BITS[dtype] - 1)))
-    codes = np.array([np.flatnonzero(table == abs(value))[0] if value == value else len(table) - 1 for value in values.ravel()], np.int64)
-    codes += np.signbit(values.ravel()) * len(table)
-    return codes.reshape(values.shape).astype(np.uint16 if dtype == "bf16" else np.uint8)
+    code_of = {float(value): code for code, value in enumerate(table)}
+    codes = [code_of.get(abs(float(value)), len(table) - 1) for value in values.ravel()]  # the last one is NaN
+    signed = np.array(codes, np.int64) + np.signbit(values.ravel()) * len(table)
+    return signed.reshape(values.shape).astype(np.uint16 if dtype == "bf16" else np.uint8)
 
 
 def to_file(array: golden.Array, values: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def from_file(array: golden.Array, values: np.ndarray) -> np.ndarray:
     return values.astype(golden.NUMPY_TYPES[array.dtype])
 
 
-def run(case: golden.Case, inputs: dict[str, np.ndarray], backend: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(case: golden.Case, inputs: dict[str, np.ndarray], backend: str, folder: Path) -> Process:
     (folder / "program.lir").write_text(case.program)
     command = [str(BINARY), "run", "program.lir", "--backend", backend, "-o", "out.npz"]
     if inputs:

@@ -48,7 +48,8 @@ TEST_P(RejectedPrograms, SaysWhatIsWrong) {
   EXPECT_NE(program.error().code, ErrorCode::internal);
 }
 
-INSTANTIATE_TEST_SUITE_P(Reject, RejectedPrograms, testing::ValuesIn(rejected_names()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Reject, RejectedPrograms, testing::ValuesIn(rejected_names()),
+                         [](const auto& test) { return test.param; });
 
 TEST(RejectedCorpus, HoldsManyPrograms) { EXPECT_GE(rejected_names().size(), 110u); }
 

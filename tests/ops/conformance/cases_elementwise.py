@@ -257,7 +257,7 @@ def complex_numbers(suite: Suite) -> None:
 
 
 def symbols(suite: Suite) -> None:
-    suite.case_module(lambda x: (x.sum() * 2).item(), T(2, 3), name="item", dtypes=(F32, I64))
+    suite.case_module(lambda x: x * x[0, 1].item(), T(2, 3), name="item_product", dtypes=(F32, I64))
     suite.case_module(
         lambda x, n: x[0] + n.item() * 2 - 1, T(2, 3), T(dtype=I64), name="item_arithmetic", dtypes=(F32, BF16)
     )
