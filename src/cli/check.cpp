@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/cli.h"
-#include "loops/parse.h"
+#include "frontend/load.h"
 
 namespace lightline::cli {
 namespace {
@@ -16,16 +16,32 @@ std::string count(size_t number, std::string_view thing) {
 int check_file(const std::string& path, bool quiet) {
   const auto source = read_source(path);
   if (!source.ok()) return report_error(source.error());
-  const auto program = loops::parse_and_verify(source->text, source->name);
-  if (!program.ok()) {
-    const int code = report_error(program.error(), source->text);
-    return code == exit_bad_input ? exit_negative : code;
-  }
+  const auto program = program_of(*source);
+  if (!program.ok()) return report_error(program.error(), source->text);
   if (quiet) return exit_ok;
   print(fmt::format("{}: ok, program {} with {}, {} and {}\n", source->name, program->name,
                     count(program->inputs.size(), "input"), count(program->outputs.size(), "output"),
                     count(program->statements.size(), "statement")));
   return exit_ok;
+}
+
+// Every program of a corpus in turn; bad ones are told and counted.
+int check_corpus(const std::string& path, frontend::Form form, bool quiet) {
+  int64_t good = 0, bad = 0;
+  const Status status = frontend::for_each_program(path, form, [&](const frontend::CorpusEntry& entry) -> Status {
+    const auto program = program_of({entry.name, entry.program});
+    if (program.ok()) {
+      ++good;
+      if (!quiet) print(fmt::format("{}: ok, {}\n", entry.name, count(program->statements.size(), "statement")));
+    } else {
+      ++bad;
+      report_error(program.error());
+    }
+    return Ok{};
+  });
+  if (!status.ok()) return report_error(status.error());
+  print(fmt::format("{}: {} of {} programs verify\n", path, good, good + bad));
+  return bad == 0 ? exit_ok : exit_negative;
 }
 
 }  // namespace
@@ -34,13 +50,15 @@ void add_check(CLI::App& app, Action& action) {
   struct Options {
     std::vector<std::string> files;
     bool quiet = false;
+    std::string form = "training";
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Verify programs; exit code 1 if one is rejected");
+  CLI::App* command = app.add_subcommand("check", "Verify programs: loops, exported programs, or corpora of them");
   command->add_option("FILE", options->files, "Programs to verify; - is standard input")
       ->required()
       ->option_text("...");
   command->add_flag("-q,--quiet", options->quiet, "Print rejected programs only");
+  command->add_option("--form", options->form, "Which form of a corpus entry to read")->check(CLI::IsMember({"training", "core"}))->option_text("training|core");
   command->footer(
       "Examples:\n"
       "  lightline check examples/loops/matmul.lir\n"
@@ -49,7 +67,9 @@ void add_check(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options] {
       int worst = exit_ok;
-      for (const std::string& file : options->files) worst = std::max(worst, check_file(file, options->quiet));
+      const auto form = options->form == "core" ? frontend::Form::core : frontend::Form::training;
+      for (const std::string& file : options->files)
+        worst = std::max(worst, frontend::is_corpus(file) ? check_corpus(file, form, options->quiet) : check_file(file, options->quiet));
       return worst;
     };
   });

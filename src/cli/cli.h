@@ -29,6 +29,7 @@ void add_run(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
+void add_operators(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 // ---- terminal.cpp ----
@@ -58,6 +59,8 @@ struct Source {
 };
 // A file's text (.xz and .zst undone); "-" is standard input.
 Result<Source> read_source(const std::string& path);
+// The loops of a source: Affine Loop IR text, or an exported program (.pt2 or JSON) that is lowered first.
+Result<loops::Program> program_of(const Source& source);
 
 // ---- inputs.cpp ----
 struct InputOptions {

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "loops/parse.h"
 
 namespace lightline::cli {
 namespace {
@@ -19,7 +18,7 @@ struct Options {
 int emit(const Options& options) {
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
-  const auto program = loops::parse_and_verify(source->text, source->name);
+  const auto program = program_of(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
   const auto code = loops::emit_c(*program);
   if (!code.ok()) return report_error(code.error(), source->text);

@@ -53,6 +53,7 @@ int parse_and_run(int argc, char** argv) {
   add_emit(app, action);
   add_import(app, action);
   add_validate(app, action);
+  add_operators(app, action);
   add_completion(app, action);
   app.footer(
       "Examples:\n"

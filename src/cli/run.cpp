@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "loops/compile.h"
 #include "loops/interpret.h"
-#include "loops/parse.h"
 #include "report/run_report.h"
 
 namespace lightline::cli {
@@ -98,7 +97,7 @@ Result<report::RunReport> run_program(const loops::Program& program, const std::
 int run(const Options& options) {
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
-  const auto program = loops::parse_and_verify(source->text, source->name);
+  const auto program = program_of(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
   const auto report = run_program(*program, source->name, options);
   if (!report.ok()) return report_error(report.error(), source->text);

@@ -2,6 +2,9 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "frontend/load.h"
+#include "loops/parse.h"
+#include "ops/lower.h"
 
 namespace lightline::cli {
 namespace {
@@ -23,6 +26,19 @@ Result<Source> read_source(const std::string& path) {
   }
   LL_TRY(std::string text, read_file(path));
   return Source{path, std::move(text)};
+}
+
+Result<loops::Program> program_of(const Source& source) {
+  const size_t first = source.text.find_first_not_of(" \t\r\n");
+  const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{');
+  if (!exported) return loops::parse_and_verify(source.text, source.name);
+  LL_TRY(const graph::Graph graph, frontend::parse_graph(source.text, frontend::Form::training, source.name));
+  auto lowered = ops::lower(graph);
+  if (!lowered.ok()) {
+    if (lowered.error().where.file.empty()) lowered.error().where.file = source.name;
+    return std::move(lowered).error();
+  }
+  return std::move(lowered->program);
 }
 
 }  // namespace lightline::cli

@@ -62,7 +62,7 @@ Status for_each_program(const std::string& path, Form form, const std::function<
 }
 
 Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file) {
-  (void)form;
+  if (content.empty()) return Error{ErrorCode::parse, fmt::format("there is no program in {} form", key_of(form)), "corpus entries hold programs under \"training\" and \"core\"", {std::string(file)}};
   const bool zip = content.starts_with("PK");
   LL_TRY(graph::Graph graph, zip ? parse_pt2(content, file) : parse_torch_export(content, file));
   graph.name = stem(file);

@@ -130,8 +130,7 @@ void histogram_of_edges(OpCall& c, const Tensor& x, const Tensor& edges) {
 }
 
 void define_histogram(OpCall& c) {
-  Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), flat = l.reshape(x, {x.size()});
+  const Tensor x = c.tensor("self");
   if (const auto edges = c.tensor_if("bins")) histogram_of_edges(c, x, *edges);
   else histogram_of_count(c, x);
 }

@@ -323,7 +323,6 @@ void register_rearranging(Registry& r) {
   r.add("channel_shuffle", "self, groups", define_channel_shuffle, {"native_channel_shuffle"});
   r.add("slice_scatter", "self, src, dim, start, end, step", define_slice_scatter);
   r.add("select_scatter", "self, src, dim, index", define_select_scatter);
-  r.add("as_strided_scatter", "self, src, size, stride, storage_offset", [](OpCall& c) { write_part(c, [&](const Tensor& x) { return strided(c, x); }); });
   r.add("diagonal_scatter", "self, src, offset, dim1, dim2", [](OpCall& c) {
     write_part(c, [&](const Tensor& x) { return diagonal(c.lowering(), x, c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1)); });
   });

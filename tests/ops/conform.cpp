@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/internal_error.h"
 #include "base/tensor_io.h"
 #include "frontend/torch_export.h"
 #include "loops/compile.h"
@@ -89,7 +90,7 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
 Tensor copy(const Tensor& tensor) { return Tensor::dense_copy(tensor.view()); }
 
 // Lowers the case and lays out its arguments; prints the reason where that fails.
-bool prepare(Case& one, const Tensors& tensors) {
+bool prepare(Case& one, const Tensors& tensors) try {
   auto graph = frontend::parse_torch_export(one.program, one.id);
   if (!graph.ok()) return print(one, "frontend", false, to_string(graph.error())), false;
   auto lowered = ops::lower(*graph);
@@ -102,6 +103,9 @@ bool prepare(Case& one, const Tensors& tensors) {
   }
   one.lowered = *std::move(lowered);
   return true;
+} catch (const InternalError& defect) {
+  print(one, "lowering", false, defect.what());
+  return false;
 }
 
 // What each output of the program should be: the results in order, then the inputs that it writes.
@@ -143,6 +147,12 @@ void check(const Case& one, std::string_view backend, const Result<std::vector<T
   print(one, backend, true, "", absolute, relative);
 }
 
+Result<loops::CompiledPrograms> compiled_or_error(const std::vector<const loops::Program*>& programs, const loops::CompileOptions& options) try {
+  return loops::compile(programs, options);
+} catch (const InternalError& defect) {
+  return Error{ErrorCode::internal, defect.what(), "", {}};
+}
+
 // Compiles the cases in one compiler run; where that fails, halves them until the culprit is alone.
 void run_compiled(std::span<Case* const> cases, const Tensors& tensors) {
   std::vector<const loops::Program*> programs;
@@ -150,7 +160,7 @@ void run_compiled(std::span<Case* const> cases, const Tensors& tensors) {
   loops::CompileOptions options;
   options.openmp = false;
   options.optimization = std::getenv("LIGHTLINE_LONG") ? 3 : 1;
-  auto compiled = loops::compile(programs, options);
+  auto compiled = compiled_or_error(programs, options);
   if (!compiled.ok()) {
     if (cases.size() == 1) return print(*cases[0], "c", false, to_string(compiled.error()));
     run_compiled(cases.first(cases.size() / 2), tensors);
@@ -158,6 +168,12 @@ void run_compiled(std::span<Case* const> cases, const Tensors& tensors) {
     return;
   }
   for (size_t i = 0; i < cases.size(); ++i) check(*cases[i], "c", compiled->run(i, cases[i]->arguments), tensors);
+}
+
+Result<std::vector<Tensor>> run_interpreter(const Case& one) try {
+  return loops::interpret(one.lowered->program, one.arguments);
+} catch (const InternalError& defect) {
+  return Error{ErrorCode::internal, defect.what(), "", {}};
 }
 
 // Work is handed out by index to a few threads.
@@ -191,7 +207,7 @@ Status run(const std::string& folder, std::string_view backend) {
     for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
     return Ok{};
   }
-  if (backend != "c") in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", loops::interpret(ready[i]->lowered->program, ready[i]->arguments), tensors); });
+  if (backend != "c") in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
   if (backend == "interpreter") return Ok{};
   const size_t batches = (ready.size() + programs_per_compilation - 1) / programs_per_compilation;
   in_parallel(batches, [&](size_t i) {
@@ -208,8 +224,13 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: lightline_conform DIR [interpreter|c|print]\n");
     return 2;
   }
-  const Status status = run(argv[1], argc == 3 ? argv[2] : "");
-  if (status.ok()) return 0;
-  fmt::print(stderr, "{}\n", to_string(status.error()));
-  return 2;
+  try {
+    const Status status = run(argv[1], argc == 3 ? argv[2] : "");
+    if (status.ok()) return 0;
+    fmt::print(stderr, "{}\n", to_string(status.error()));
+    return 2;
+  } catch (const std::exception& defect) {
+    fmt::print(stderr, "{}\n", defect.what());
+    return 3;
+  }
 }
