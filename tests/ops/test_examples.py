@@ -1,0 +1,38 @@
+"""Every program in examples/pytorch agrees with PyTorch, in both forms; the transformer block also as a training step."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples" / "pytorch").glob("*.py"))
+LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
+
+
+def validate(*arguments: str) -> dict:
+    result = subprocess.run([str(LIGHTLINE), "validate", *arguments, "--json"], capture_output=True, text=True, check=False)
+    assert result.returncode in (0, 1), result.stderr
+    return json.loads(result.stdout)
+
+
+def test_there_are_enough_examples() -> None:
+    assert len(EXAMPLES) >= 24
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_agrees(path: Path) -> None:
+    report = validate(str(path), "--seed", str(os.getpid()))
+    assert report["agrees"], json.dumps(report, indent=1)
+
+
+@pytest.mark.parametrize("name", ["transformer_block", "resnet_block"])
+def test_training_step_agrees(name: str) -> None:
+    report = validate(str(ROOT / "examples" / "pytorch" / f"{name}.py"), "--backward", "--form", "training")
+    assert report["agrees"], json.dumps(report, indent=1)
