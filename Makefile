@@ -27,12 +27,12 @@ demo: build ## a short tour of what lightline does
 	@scripts/demo build/lightline
 
 test: ## all tests, with one closing line: N passed, N failed, N skipped
-	@scripts/setup build test python
+	@scripts/setup build test python torch
 	$(call compile,release,all)
 	@scripts/run_tests build
 
 test-long: ## the tests with long cases, then again under the address and undefined-behaviour sanitizers
-	@scripts/setup build test python
+	@scripts/setup build test python torch
 	$(call compile,release,all)
 	@LIGHTLINE_LONG=1 scripts/run_tests build
 	$(call compile,debug,all)
@@ -65,11 +65,13 @@ format: ## rewrite the sources as lint wants them
 fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fuzz
 	@scripts/setup build fuzz
 	$(call compile,fuzz,all)
-	@for program in build-fuzz/tests/fuzz/*_fuzz; do \
-	  name=$$(basename "$$program"); mkdir -p ".cache/fuzz/$$name"; seeds=tests/fuzz/corpus/$$name; \
-	  echo "$$name: $(FUZZ_SECONDS) s"; \
+	@for program in build-fuzz/tests/fuzz/fuzz_*; do \
+	  [[ -x $$program && ! -d $$program ]] || continue; \
+	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); \
+	  for folder in "tests/fuzz/regressions/$$name" tests/base/data examples/loops; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
+	  echo "fuzz_$$name: $(FUZZ_SECONDS) s"; \
 	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
-	    -artifact_prefix=".cache/fuzz/$$name-" ".cache/fuzz/$$name" $$([[ -d $$seeds ]] && echo "$$seeds"); \
+	    -artifact_prefix="$$corpus-" "$$corpus" "$${seeds[@]}"; \
 	done
 
 clean: ## remove what was built; .venv and .cache stay
