@@ -32,7 +32,7 @@ test: ## all tests, with one closing line: N passed, N failed, N skipped
 	@scripts/run_tests build
 
 test-long: ## the tests with long cases, then again under the address and undefined-behaviour sanitizers
-	@scripts/setup build test python torch
+	@scripts/setup build test python torch long
 	$(call compile,release,all)
 	@LIGHTLINE_LONG=1 scripts/run_tests build
 	$(call compile,debug,all)

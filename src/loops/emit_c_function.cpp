@@ -73,20 +73,21 @@ std::string combine_text(Reducer reducer, DType accumulator, const std::string& 
   return is_rounded(accumulator) ? cast_text(compute_type(accumulator), accumulator, text) : text;
 }
 
+bool keeps_nan(Reducer reducer, DType accumulator) { return is_float(accumulator) && (reducer == Reducer::max || reducer == Reducer::min); }
+
 std::string reduction_clause(Reducer reducer, DType accumulator, const std::string& total) {
   if (is_rounded(accumulator) || accumulator == DType::c64) return "";
-  const bool is_real = is_float(accumulator);
   std::string_view operation;
   switch (reducer) {
     case Reducer::sum: operation = "+"; break;
     case Reducer::prod: operation = "*"; break;
-    case Reducer::max: operation = is_real ? "ll_max" : "max"; break;
-    case Reducer::min: operation = is_real ? "ll_min" : "min"; break;
+    case Reducer::max: operation = "max"; break;
+    case Reducer::min: operation = "min"; break;
     case Reducer::all: operation = "&"; break;
     case Reducer::any: operation = "|"; break;
     default: return "";
   }
-  return fmt::format(" reduction({}:{})", operation, total);
+  return fmt::format(" reduction({}:{}){}", operation, total, keeps_nan(reducer, accumulator) ? fmt::format(" reduction(|:{}_nan)", total) : "");
 }
 
 }  // namespace lightline::loops::c

@@ -36,6 +36,9 @@ std::string empty_value(Reducer reducer, DType accumulator, DType result);
 std::string_view accumulator_type(DType accumulator);
 // `total` combined with `value`.
 std::string combine_text(Reducer reducer, DType accumulator, const std::string& total, const std::string& value);
+// Whether a scalar total NAME goes with a flag NAME_nan: the greatest of the numbers, and whether one was not a number,
+// are quicker to keep apart.
+bool keeps_nan(Reducer reducer, DType accumulator);
 // reduction(...) for a simd loop; empty if the reducer must run in order.
 std::string reduction_clause(Reducer reducer, DType accumulator, const std::string& total);
 

@@ -178,9 +178,9 @@ void NestWriter::partial_reductions(Nest& nest) {
   for (const size_t id : nest.members) {
     const Member& member = tree_.members[id];
     const std::string name = total_name(member);
-    totals += fmt::format("{} {} = {}, {}_part[{}];\n", total_type(member), name, empty(member), name, most_parts);
-    part += fmt::format("{} {} = {};\n", total_type(member), name, empty(member));
-    keep += fmt::format("{}_part[part] = {};\n", name, name);
+    totals += fmt::format("{}\n{} {}_part[{}];\n", declaration(member), total_type(member), name, most_parts);
+    part += declaration(member) + "\n";
+    keep += fmt::format("{}_part[part] = {};\n", name, total_value(member));
     combine += fmt::format("{} = {};\n", name, combine_text(member.kernel.reducer, member.kernel.accumulator, name, name + "_part[part]"));
   }
   writer_.open();
@@ -224,7 +224,7 @@ void NestWriter::nest(Nest& nest) {
     const Member& member = tree_.members[id];
     if (!member.is_reduced_at(nest.level) || (nest.level > 0 && member.is_reduced_at(nest.level - 1))) continue;
     starting.push_back(id);
-    declare_reduction(member);
+    writer_.line(declaration(member));
   }
   loop(nest, "0", std::to_string(nodes().extent(nest.var)));
   for (const size_t id : starting) finish_reduction(tree_.members[id], "");

@@ -43,7 +43,7 @@ class NestWriter {
   void nest(Nest& nest);
   void loop(Nest& nest, const std::string& from, const std::string& to);
   void row(Nest& nest, const std::string& from, const std::string& to);
-  void strips(Nest& nest, Row row, const std::vector<const Member*>& streamed);
+  void strips(const Row& row, const std::vector<const Member*>& streamed, const std::string& from, const std::string& to);
   int64_t tile_width(const Member& member, int64_t outer_tasks) const;
   void tiled(const Member& member, int64_t width);
   void tile(const Member& member, const std::string& from, const std::string& to, int64_t width);
@@ -52,7 +52,8 @@ class NestWriter {
   void leaf(const Member& member);
   void store(const Member& member, const std::string& value);
   bool is_streamed(const Member& member, const Nest& nest);
-  void declare_reduction(const Member& member);
+  std::string declaration(const Member& member) const;
+  std::string total_value(const Member& member) const;
   void update(const Member& member, const std::string& place);
   void finish_reduction(const Member& member, const std::string& place);
   std::string total_name(const Member& member) const { return "r" + std::to_string(member.kernel.result); }

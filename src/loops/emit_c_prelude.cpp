@@ -40,33 +40,33 @@ LL_FN int64_t ll_min_index(int64_t a, int64_t b) { return a < b ? a : b; }
 LL_FN int64_t ll_max_index(int64_t a, int64_t b) { return a > b ? a : b; }
 LL_FN int64_t ll_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); } /* b > 0 */
 
-/* Stores a finished row past the caches. Rows that will not be read again soon need not be fetched to be written. */
+/* Stores past the caches: what will not be read again soon need not be fetched to be written. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #if defined(__AVX512F__)
-typedef float ll_line __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float ll_line __attribute__((vector_size(64), may_alias));
 #define LL_STREAM_LINE __builtin_ia32_movntps512
 #elif defined(__AVX__)
-typedef float ll_line __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float ll_line __attribute__((vector_size(32), may_alias));
 #define LL_STREAM_LINE __builtin_ia32_movntps256
 #else
-typedef float ll_line __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float ll_line __attribute__((vector_size(16), may_alias));
 #define LL_STREAM_LINE __builtin_ia32_movntps
 #endif
-static __attribute__((unused, noinline)) void ll_stream(void* to, const void* from, size_t bytes) {
-  char* d = (char*)to;
-  const char* s = (const char*)from;
-  size_t head = (-(uintptr_t)d) & (sizeof(ll_line) - 1);
-  if (head > bytes) head = bytes;
-  __builtin_memcpy(d, s, head);
-  size_t i = head;
-  for (; i + sizeof(ll_line) <= bytes; i += sizeof(ll_line)) LL_STREAM_LINE((float*)(d + i), *(const ll_line*)(s + i));
-  __builtin_memcpy(d + i, s + i, bytes - i);
+LL_FN void ll_stream(void* to, const void* from, size_t bytes) { /* 64 or a multiple; `from` is aligned */
+  if ((uintptr_t)to % sizeof(ll_line) == 0) {
+#pragma GCC unroll 32
+    for (size_t i = 0; i < bytes; i += sizeof(ll_line)) LL_STREAM_LINE((float*)((char*)to + i), *(const ll_line*)((const char*)from + i));
+  } else {
+    __builtin_memcpy(to, from, bytes);
+  }
 }
 #define LL_STREAM_FENCE __builtin_ia32_sfence()
 #else
 LL_FN void ll_stream(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
 #define LL_STREAM_FENCE (void)0
 #endif
+/* Elements before the next 64-byte boundary. */
+LL_FN int64_t ll_until_line(const void* at, size_t size) { return (int64_t)((-(uintptr_t)at & 63) / size); }
 
 #define LL_INTEGER(T, U, N)                                                                                   \
   LL_FN T ll_div_##N(T a, T b) {                                                                              \
@@ -109,10 +109,6 @@ LL_FN float ll_min_f32(float a, float b) { return (a < b) | (a != a) ? a : b; }
 LL_FN float ll_max_f32(float a, float b) { return (a > b) | (a != a) ? a : b; }
 LL_FN double ll_min_f64(double a, double b) { return (a < b) | (a != a) ? a : b; }
 LL_FN double ll_max_f64(double a, double b) { return (a > b) | (a != a) ? a : b; }
-#pragma omp declare reduction(ll_min : float : omp_out = ll_min_f32(omp_out, omp_in)) initializer(omp_priv = __builtin_inff())
-#pragma omp declare reduction(ll_max : float : omp_out = ll_max_f32(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
-#pragma omp declare reduction(ll_min : double : omp_out = ll_min_f64(omp_out, omp_in)) initializer(omp_priv = __builtin_inf())
-#pragma omp declare reduction(ll_max : double : omp_out = ll_max_f64(omp_out, omp_in)) initializer(omp_priv = -__builtin_inf())
 
 )";
 

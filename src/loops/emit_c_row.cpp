@@ -29,7 +29,13 @@ std::vector<NodeId> splitting_guards(const Nodes& nodes, const Row& row) {
   return guards;
 }
 
-void plain_row(Writer& writer, const Row& row, const std::string& from, const std::string& to, bool is_vector) {
+}  // namespace
+
+std::string loop_head(std::string_view var, std::string_view from, std::string_view to) {
+  return fmt::format("for (int64_t {} = {}; {} < {}; ++{}) {{\n", var, from, var, to, var);
+}
+
+void write_loop(Writer& writer, const Row& row, const std::string& from, const std::string& to, bool is_vector) {
   writer.open();
   writer.bring(row.var);
   row.body();
@@ -37,16 +43,11 @@ void plain_row(Writer& writer, const Row& row, const std::string& from, const st
   writer.line((is_vector ? fmt::format("#pragma omp simd{}\n", row.clauses) : "") + loop_head(var_name(row.var), from, to) + body + "}");
 }
 
-}  // namespace
-
-std::string loop_head(std::string_view var, std::string_view from, std::string_view to) {
-  return fmt::format("for (int64_t {} = {}; {} < {}; ++{}) {{\n", var, from, var, to, var);
-}
-
 // The part of the row where every guard holds runs without tests.
 void write_row(Nodes& nodes, Writer& writer, const Row& row) {
   const std::vector<NodeId> guards = splitting_guards(nodes, row);
-  if (guards.empty()) return plain_row(writer, row, row.from, row.to, row.is_vector);
+  const auto main = [&](const std::string& from, const std::string& to) { row.main ? row.main(from, to) : write_loop(writer, row, from, to, row.is_vector); };
+  if (guards.empty()) return main(row.from, row.to);
   const std::string low = writer.fresh("low"), high = writer.fresh("high");
   std::string text;
   for (const NodeId id : guards) {
@@ -64,11 +65,11 @@ void write_row(Nodes& nodes, Writer& writer, const Row& row) {
     }
   }
   writer.line(fmt::format("int64_t {} = {}, {} = {};\n{}{} = ll_min_index({}, {});\n{} = ll_max_index({}, {});", low, row.from, high, row.to, text, low, low, row.to, high, low, high));
-  plain_row(writer, row, row.from, low, false);
+  write_loop(writer, row, row.from, low, false);
   for (const NodeId id : guards) writer.assumed.insert(id);
-  plain_row(writer, row, low, high, row.is_vector);
+  main(low, high);
   for (const NodeId id : guards) writer.assumed.erase(id);
-  plain_row(writer, row, high, row.to, false);
+  write_loop(writer, row, high, row.to, false);
 }
 
 }  // namespace lightline::loops::c

@@ -10,7 +10,7 @@ namespace {
 
 // Results of at least this size that their step does not read again go past the caches.
 constexpr int64_t streamed_bytes = 8 << 20;
-constexpr int64_t strip = 1024;  // elements computed before they are streamed
+constexpr int64_t strip = 64;  // elements computed before they are streamed
 
 
 }  // namespace
@@ -31,8 +31,8 @@ void NestWriter::row(Nest& nest, const std::string& from, const std::string& to)
     scope_of_[&nest] = writer_.depth();
     for (const Item& item : nest.items) leaf(tree_.members[item.member]);
   };
-  if (streamed.empty()) write_row(nodes(), writer_, whole);
-  else strips(nest, std::move(whole), streamed);
+  if (!streamed.empty()) whole.main = [&](const std::string& first, const std::string& end) { strips(whole, streamed, first, end); };
+  write_row(nodes(), writer_, whole);
 }
 
 bool NestWriter::is_streamed(const Member& member, const Nest& nest) {
@@ -41,33 +41,36 @@ bool NestWriter::is_streamed(const Member& member, const Nest& nest) {
   return size_of(result.shape) * byte_size(result.dtype) >= streamed_bytes && nodes().extent(nest.var) >= 64 && nodes().coefficient(member.store, nest.var) == 1;
 }
 
-// Computes a strip into a local row, then writes it past the caches.
-void NestWriter::strips(Nest& nest, Row whole, const std::vector<const Member*>& streamed) {
+// Computes a strip at a time and writes it past the caches. The compiler keeps the strip in registers.
+void NestWriter::strips(const Row& row, const std::vector<const Member*>& streamed, const std::string& from, const std::string& to) {
   streams_ = true;
-  const VarId start = nodes().add_var(nodes().extent(nest.var));
+  const VarId start = nodes().add_var(nodes().extent(row.var));
+  const std::string at = var_name(start);
+  const auto place = [&](const Member& member) {
+    return fmt::format("{} + ({})", array_name(member.kernel.result), writer_.index(nodes().substitute(member.store, {{row.var, nodes().var(start)}})));
+  };
   writer_.open();
   writer_.bring(start);
-  writer_.line(fmt::format("const int64_t end = ll_min_index({}, {} + {});", whole.to, var_name(start), strip));
+  writer_.line(fmt::format("int64_t {} = {};", at, from));
+  const std::string aligned = writer_.fresh("aligned");
+  writer_.line(fmt::format("const int64_t {} = ll_min_index({}, {} + ll_until_line({}, {}));", aligned, to, at, place(*streamed[0]), byte_size(array(*streamed[0]).dtype)));
+  write_loop(writer_, row, from, aligned, false);
+
+  writer_.open();
   for (const Member* member : streamed) {
-    const ArrayId id = member->kernel.result;
-    const DType dtype = array(*member).dtype;
-    if (!strip_start_.contains(id)) {
-      buffers_ += fmt::format("{} s{}[{}] __attribute__((aligned(64)));\n", storage_type(dtype), id, strip);
-      stack_used_ += strip * byte_size(dtype);
-    }
-    strip_start_[id] = var_name(start);
+    strip_start_[member->kernel.result] = at;
+    writer_.line(fmt::format("{} s{}[{}] __attribute__((aligned(64)));", storage_type(array(*member).dtype), member->kernel.result, strip));
   }
-  const std::string from = whole.from, to = whole.to;
-  whole.from = var_name(start);
-  whole.to = "end";
-  write_row(nodes(), writer_, whole);
+  write_loop(writer_, row, at, fmt::format("{} + {}", at, strip), row.is_vector);
   for (const Member* member : streamed) {
-    const ArrayId id = member->kernel.result;
-    const NodeId first = nodes().substitute(member->store, {{nest.var, nodes().var(start)}});
-    writer_.line(fmt::format("ll_stream({} + ({}), s{}, (size_t)(end - {}) * {});", array_name(id), writer_.index(first), id, var_name(start), byte_size(array(*member).dtype)));
+    strip_start_.erase(member->kernel.result);
+    writer_.line(fmt::format("ll_stream({}, s{}, sizeof s{});", place(*member), member->kernel.result, member->kernel.result));
   }
   const std::string body = writer_.close();
-  writer_.line(fmt::format("for (int64_t {} = {}; {} < {}; {} += {}) {{\n{}}}", var_name(start), from, var_name(start), to, var_name(start), strip, body));
+  writer_.line(fmt::format("for ({} = {}; {} + {} <= {}; {} += {}) {{\n{}}}", at, aligned, at, strip, to, at, strip, body));
+  write_loop(writer_, row, at, to, false);
+  const std::string text = writer_.close();
+  writer_.line("{\n" + text + "}");
 }
 
 // ---- reductions that keep a row of totals ----
@@ -139,10 +142,15 @@ void NestWriter::store(const Member& member, const std::string& value) {
   writer_.define(nodes().load_at(id, member.store, none, {}), own);
 }
 
-void NestWriter::declare_reduction(const Member& member) {
+std::string NestWriter::declaration(const Member& member) const {
   const std::string name = total_name(member);
-  if (is_position(member)) writer_.line(fmt::format("{} {} = 0; int64_t {}_at = -1;", total_type(member), name, name));
-  else writer_.line(fmt::format("{} {} = {};", total_type(member), name, empty(member)));
+  if (is_position(member)) return fmt::format("{} {} = 0; int64_t {}_at = -1;", total_type(member), name, name);
+  return fmt::format("{} {} = {};{}", total_type(member), name, empty(member), keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format(" int {}_nan = 0;", name) : "");
+}
+
+std::string NestWriter::total_value(const Member& member) const {
+  const std::string name = total_name(member);
+  return keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format("({}_nan ? __builtin_nan(\"\") : {})", name, name) : name;
 }
 
 // The place of a point in the reduced domain, row-major.
@@ -155,6 +163,8 @@ NodeId NestWriter::flat_position(const Member& member) {
 void NestWriter::update(const Member& member, const std::string& place) {
   const std::string name = total_name(member), total = name + place;
   const std::string value = writer_.value(member.body);
+  if (place.empty() && keeps_nan(member.kernel.reducer, member.kernel.accumulator))
+    return writer_.line(fmt::format("{} = {} {} {} ? {} : {};\n{}_nan |= {} != {};", name, value, member.kernel.reducer == Reducer::max ? ">" : "<", name, value, name, name, value, value));
   if (!is_position(member)) return writer_.line(fmt::format("{} = {};", total, combine_text(member.kernel.reducer, member.kernel.accumulator, total, value)));
   const std::string at = fmt::format("{}_at{}", name, place);
   const std::string beats = fmt::format("{} {} {}", value, member.kernel.reducer == Reducer::argmax ? ">" : "<", total);
@@ -165,7 +175,7 @@ void NestWriter::update(const Member& member, const std::string& place) {
 
 void NestWriter::finish_reduction(const Member& member, const std::string& place) {
   const DType dtype = array(member).dtype, reduced = is_position(member) ? DType::i64 : compute_type(member.kernel.accumulator);
-  const std::string total = total_name(member) + (is_position(member) ? "_at" : "") + place;
+  const std::string total = is_position(member) ? total_name(member) + "_at" + place : place.empty() ? total_value(member) : total_name(member) + place;
   store(member, reduced == compute_type(dtype) ? total : cast_text(reduced, dtype, total));
 }
 

@@ -40,6 +40,7 @@ void define_prelu(OpCall& c) {
   const Tensor x = c.tensor("self");
   Tensor weight = c.tensor("weight");
   if (weight.rank() == 1 && weight.shape[0] != 1 && x.rank() >= 2 && c.node().target.find("_prelu_kernel") == std::string::npos) {
+    require(weight.shape[0] == x.shape[1], "prelu needs one weight, or one per channel");
     Shape shape(x.shape.size(), 1);
     shape[1] = weight.shape[0];
     weight = c.lowering().reshape(weight, std::move(shape));

@@ -26,33 +26,32 @@ void define_bincount(OpCall& c) {
 
 // ---- histograms ----
 
-// The ends of a histogram's range, in the data's compute type; a range without length reaches one to either side.
+// The ends of a histogram's range, in the data's compute type.
 struct Ends {
   Ex low, high;
 };
+using EndsOf = std::function<Ends()>;
 
-Ends widened(Ex low, Ex high) {
-  const Ex is_point = low == high;
-  return {select(is_point, low - 1.0, low), select(is_point, high + 1.0, high)};
+EndsOf given_ends(Lowering& l, DType dtype, double low, double high) {
+  require(low < high, "a histogram ends before it begins");
+  return [&l, low, high, wide = compute_type(dtype)] {
+    const auto typed = [&](double value) { return l.rounded(l.literal(Literal::of(value)), wide); };
+    return Ends{typed(low), typed(high)};
+  };
 }
 
-// From numbers where they are given, and from the data otherwise.
-std::function<Ends()> histogram_ends(Lowering& l, const Tensor& x, double low, double high) {
-  const DType wide = compute_type(x.dtype);
-  if (low < high) {
-    return [&l, low, high, wide] {
-      const auto typed = [&](double value) { return l.convert(l.literal(Literal::of(value)), wide); };
-      return Ends{typed(low), typed(high)};
-    };
-  }
-  require(low == high, "a histogram ends before it begins");
-  if (x.size() == 0 || low != 0) return [&l, low, wide] { return widened(l.convert(l.literal(Literal::of(low)), wide), l.convert(l.literal(Literal::of(low)), wide)); };
+// The least and the greatest element; if they are equal, `reach` below and above.
+EndsOf data_ends(Lowering& l, const Tensor& x, double reach) {
+  if (x.size() == 0) return given_ends(l, x.dtype, 0, 1);
   const auto extreme = [&](Reducer reducer) { return l.reduce(x.dtype, {}, reducer, x.shape, [&](const Indices&, const Indices& r) { return l.read(x, r); }); };
-  return [&l, least = extreme(Reducer::min), greatest = extreme(Reducer::max)] { return widened(l.read(least, {}), l.read(greatest, {})); };
+  return [&l, reach, least = extreme(Reducer::min), greatest = extreme(Reducer::max)] {
+    const Ex low = l.read(least, {}), high = l.read(greatest, {}), is_point = low == high;
+    return Ends{select(is_point, low - reach, low), select(is_point, high + reach, high)};
+  };
 }
 
 // Sums the weight of each element into the bin that `bin` names; what lies outside [low, high] does not count.
-Tensor binned(Lowering& l, const Tensor& x, int64_t bins, const std::optional<Tensor>& weight, const std::function<Ends()>& ends, const std::function<Ex(Ex value)>& bin) {
+Tensor binned(Lowering& l, const Tensor& x, int64_t bins, const std::optional<Tensor>& weight, const EndsOf& ends, const std::function<Ex(Ex value)>& bin) {
   const DType wide = compute_type(x.dtype);
   const Tensor counts = l.scatter(wide, {bins}, zero(), Reducer::sum, x.shape, [&](const Indices& i) {
     const Ex value = l.read(x, i);
@@ -76,7 +75,8 @@ void define_histc(OpCall& c) {
   const Tensor x = c.tensor("self");
   const int64_t bins = c.integer("bins", 100);
   require_bins(x, bins);
-  const auto ends = histogram_ends(l, x, c.number("min", 0), c.number("max", 0));
+  const double low = c.number("min", 0), high = c.number("max", 0);
+  const EndsOf ends = low == high ? data_ends(l, x, 1) : given_ends(l, x.dtype, low, high);
   c.give(binned(l, x, bins, {}, ends, [&](Ex value) { return even_bin(value, ends(), bins); }));
 }
 
@@ -86,7 +86,7 @@ Tensor with_density(Lowering& l, const Tensor& counts, const Tensor& edges) {
   return l.map(counts.dtype, counts.shape, [&](const Indices& i) { return l.read(counts, i) / l.read(total, {}) / (l.read(edges, {i[0] + 1}) - l.read(edges, i)); });
 }
 
-Tensor even_edges(Lowering& l, DType dtype, int64_t bins, const std::function<Ends()>& ends) {
+Tensor even_edges(Lowering& l, DType dtype, int64_t bins, const EndsOf& ends) {
   return l.map(dtype, {bins + 1}, [&](const Indices& i) {
     const Ends e = ends();
     const Ex step = (e.high - e.low) / double(bins);
@@ -101,7 +101,8 @@ void histogram_of_count(OpCall& c, const Tensor& x) {
   require_bins(x, bins);
   const std::vector<double> range = c.numbers("range", {0, 0});
   require(range.size() == 2, "a histogram's range has two ends");
-  const auto ends = histogram_ends(l, x, range[0], range[1]);
+  const double reach = range[0] == range[1] ? 0.5 : 0;
+  const EndsOf ends = c.has("range") ? given_ends(l, x.dtype, range[0] - reach, range[1] + reach) : data_ends(l, x, 0.5);
   const Tensor edges = even_edges(l, x.dtype, bins, ends);
   const Tensor counts = binned(l, x, bins, c.tensor_if("weight"), ends, [&](Ex value) {
     const Ex guess = even_bin(value, ends(), bins);

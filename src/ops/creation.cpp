@@ -1,5 +1,6 @@
 // Creation: tensors that read nothing, or only another tensor's shape.
 #include <cmath>
+#include <numbers>
 
 #include "ops/registry.h"
 
@@ -38,16 +39,15 @@ void define_fill(OpCall& c) {
   c.give(filled(c, x.dtype, x.shape, c.operand_or("value", 0)));
 }
 
-double scalar(const OpCall& c, std::string_view name, double fallback) { return c.number(name, fallback); }
-
 bool is_floating(const OpCall& c, std::string_view name) {
   const graph::Argument* value = c.argument(name);
   return value && std::holds_alternative<double>(*value);
 }
 
 void define_arange(OpCall& c) {
-  const double start = scalar(c, "start", 0), end = scalar(c, "end", 0), step = scalar(c, "step", 1);
+  const double start = c.number("start", 0), end = c.number("end", 0), step = c.number("step", 1);
   require(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step), "arange needs finite ends and a step that is not 0");
+  require(std::fabs(start) < 0x1p62 && std::fabs(step) < 0x1p62, "arange leaves the integers");
   const bool floating = is_floating(c, "start") || is_floating(c, "end") || is_floating(c, "step");
   const DType dtype = c.dtype("dtype", floating ? DType::f32 : DType::i64);
   const double count = std::ceil((end - start) / step);
@@ -134,6 +134,31 @@ void define_triangle(OpCall& c, bool upper) {
   }));
 }
 
+// Windows of signal processing: a sum of cosines, `periodic` leaves out the last point.
+void define_window(OpCall& c, const std::vector<double>& coefficients) {
+  const int64_t length = c.integer("window_length");
+  const DType dtype = c.dtype("dtype", DType::f32);
+  const int64_t last = c.flag("periodic", true) ? length : length - 1;
+  c.give(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
+    const Ex position = convert(value(i[0]), dtype);
+    if (length <= 1) return position + 1.0;
+    Ex sum = position * 0.0 + coefficients[0];
+    for (size_t k = 1; k < coefficients.size(); ++k) sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / double(last)));
+    return sum;
+  }));
+}
+
+void define_bartlett(OpCall& c) {
+  const int64_t length = c.integer("window_length");
+  const DType dtype = c.dtype("dtype", DType::f32);
+  const int64_t last = c.flag("periodic", true) ? length : length - 1;
+  c.give(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
+    const Ex position = convert(value(i[0]), dtype);
+    if (length <= 1) return position + 1.0;
+    return 1.0 - call(Function::abs, position * (2.0 / double(last)) - 1.0);
+  }));
+}
+
 void define_one_hot(OpCall& c) {
   const Tensor x = c.tensor("self");
   int64_t classes = c.integer("num_classes", -1);
@@ -172,6 +197,10 @@ void register_creation(Registry& r) {
   r.add("eye", "n, m, dtype", define_eye);
   r.add("tril_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, false); });
   r.add("triu_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, true); });
+  r.add("hann_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.5, -0.5}); });
+  r.add("hamming_window", "window_length, periodic, alpha, beta, dtype", [](OpCall& c) { define_window(c, {c.number("alpha", 0.54), -c.number("beta", 0.46)}); });
+  r.add("blackman_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.42, -0.5, 0.08}); });
+  r.add("bartlett_window", "window_length, periodic, dtype", define_bartlett);
   r.add("one_hot", "self, num_classes", define_one_hot);
 }
 

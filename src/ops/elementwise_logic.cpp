@@ -142,6 +142,9 @@ void register_logic(Registry& r) {
   r.add("isposinf", "self", test(is_positive_infinity, false));
   r.add("isneginf", "self", test(is_negative_infinity, false));
   r.add("isfinite", "self", test(is_finite, true));
+  r.add("isreal", "self", [](OpCall& c) {
+    unary(c, Promotion::test, [](Ex x) { return x.type == DType::c64 ? call(Function::imag, x) == 0.0 : x.lowering->literal(Literal::of_bool(true)); });
+  });
   r.add("signbit", "self", define_signbit);
   r.add("where", "condition, self, other", define_where);
   r.add("masked_fill", "self, mask, value", define_masked_fill);

@@ -63,7 +63,10 @@ void weighted_pair_loss(OpCall& c, const std::function<Ex(Ex x, Ex target, const
   const Tensor x = c.tensor("self"), target = c.tensor("target");
   const auto weight = c.tensor_if("weight");
   const DType type = x.dtype, wide = compute_type(type);
-  c.give(reduced_loss(l, type, broadcast(x.shape, target.shape), loss_reduction(c), [&](const Indices& at) {
+  const Shape shape = broadcast(x.shape, target.shape);
+  if (weight) require_broadcasts(*weight, shape, "the weight");
+  if (const auto positive = c.tensor_if("pos_weight")) require_broadcasts(*positive, shape, "the weight of positives");
+  c.give(reduced_loss(l, type, shape, loss_reduction(c), [&](const Indices& at) {
     const Ex value = loss(l.read_broadcast(x, at), convert(l.read_broadcast(target, at), wide), at);
     return weight ? value * convert(l.read_broadcast(*weight, at), wide) : value;
   }));

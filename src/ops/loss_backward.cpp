@@ -14,6 +14,7 @@ void pair_backward(OpCall& c, const PairGradient& derivative) {
   const Tensor grad = c.tensor("grad_output"), x = c.tensor("self"), target = c.tensor("target");
   const auto weight = c.tensor_if("weight");
   const Shape shape = broadcast(broadcast(x.shape, target.shape), grad.shape);
+  if (weight) require_broadcasts(*weight, shape, "the weight");
   const DType type = result_type({{x, {}}, {target, {}}, {grad, {}}}), wide = compute_type(type);
   const double share = loss_reduction(c) == LossReduction::mean ? 1 / double(product(shape)) : 1;
   const auto read = [&](const Tensor& t, const Indices& at) { return convert(l.read_broadcast(t, at), wide); };

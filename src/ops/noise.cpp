@@ -26,8 +26,9 @@ void native_dropout(OpCall& c) {
 void native_dropout_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor grad = c.tensor("grad_output"), mask = c.tensor("mask");
+  require(grad.shape == mask.shape, "the gradient and the mask have one shape");
   const double scale = c.number("scale", 1);
-  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return l.read(grad, i) * convert(l.read_broadcast(mask, i), grad.dtype) * scale; }));
+  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype) * scale; }));
 }
 
 // A leaky relu whose slope is drawn for every element while training. `noise` holds the slopes.
@@ -67,6 +68,7 @@ void rrelu_backward(OpCall& c) {
   const Rrelu r = rrelu_call(c);
   const bool drawn = r.training && r.upper - r.lower > 1e-6;
   const Tensor noise = drawn ? c.tensor("noise") : x;
+  require(grad.shape == x.shape && noise.shape == x.shape, "the gradient, the input and the noise have one shape");
   c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return drawn ? l.read(grad, i) * l.read(noise, i) : leaky(l.read(x, i), l.read(grad, i), (r.lower + r.upper) / 2); }));
 }
 

@@ -9,6 +9,9 @@ namespace lightline::ops {
 
 Tensor normalised(Lowering& l, const Tensor& x, DType dtype, const NormOperands& operands) {
   const DType wide = compute_type(x.dtype);
+  require_broadcasts(operands.scale, x.shape, "the scale");
+  for (const auto* operand : {&operands.mean, &operands.weight, &operands.bias})
+    if (*operand) require_broadcasts(**operand, x.shape, "an operand of the normalisation");
   return l.map(dtype, x.shape, [&](const Indices& at) {
     const auto read = [&](const Tensor& t) { return convert(l.read_broadcast(t, at), wide); };
     Ex value = l.read(x, at);

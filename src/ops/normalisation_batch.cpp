@@ -87,6 +87,7 @@ void batch_norm(OpCall& c, const BatchNormForm& form) {
   }
   if (form.reserve) give_reserve(c);
   if (form.update == Update::returned) {
+    require(b.running_mean && b.running_var, "running statistics that are returned must be given");
     c.give(s.new_mean ? *s.new_mean : l.copy(*b.running_mean));
     c.give(s.new_var ? *s.new_var : l.copy(*b.running_var));
     return;

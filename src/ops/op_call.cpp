@@ -79,6 +79,10 @@ const Argument* OpCall::argument(std::string_view name) const {
     if (argument.name == name) return &argument.value;
     unnamed += argument.name.empty();
   }
+  // schemas call their first tensor `self` or `input`
+  const std::string_view synonym = name == "self" ? "input" : name == "input" ? "self" : "";
+  for (const graph::NamedArgument& argument : node_.arguments)
+    if (!synonym.empty() && argument.name == synonym) return &argument.value;
   if (unnamed == 0) return nullptr;
   // by position: the n-th parameter is the n-th unnamed argument
   size_t position = 0, from = 0;

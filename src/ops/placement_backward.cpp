@@ -86,6 +86,8 @@ void unfold_backward(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   const int64_t step = c.integer("step");
   require(step >= 1 && step <= int64_t(1) << 40, "an unfolding's step is positive");
+  const int64_t last = (grad.shape[dim] - 1) * step + grad.shape.back() - 1;
+  require(grad.size() == 0 || last < sizes[dim], "the gradient of an unfolding reaches beyond the input");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
     Indices target(i.begin(), i.end() - 1);
     target[dim] = i[dim] * step + i.back();
@@ -100,7 +102,9 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
   const Tensor grad = c.tensor(grad_name), rows = c.tensor("indices");
   const int64_t count = c.integer("num_weights"), padding = c.integer("padding_idx", -1);
   require(count >= 0, "an embedding has a negative number of rows");
-  require(grad.rank() == rows.rank() + 1, "the gradient of an embedding has one dimension more than its indices");
+  Shape expected = rows.shape;
+  expected.push_back(grad.shape.empty() ? 0 : grad.shape.back());
+  require(is_integer(rows.dtype) && grad.shape == expected, fmt::format("the gradient of an embedding is {} for indices of shape {}", to_string(grad.shape), to_string(rows.shape)));
   const int64_t width = grad.shape.back();
   const auto row = [&](const Indices& at) {
     const Ex own = convert(l.read(rows, at), DType::i64);
@@ -127,6 +131,9 @@ void value_selecting_backward(OpCall& c) {
     grad = l.unsqueeze(grad, int64_t(dim));
     positions = l.unsqueeze(positions, int64_t(dim));
   }
+  Shape expected = sizes;
+  expected[dim] = 1;
+  require(is_integer(positions.dtype) && grad.shape == expected && positions.shape == expected, "the gradient and the positions have one value per line");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
     Indices target = i;
     target[dim] = l.index(l.read(positions, i));
@@ -139,7 +146,9 @@ void index_select_backward(OpCall& c) {
   const Tensor grad = c.tensor("grad"), index = c.tensor("index");
   const Shape sizes = c.integers("self_sizes");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
-  require(grad.shape.size() == sizes.size(), "the gradient of a selection has the rank of the input");
+  Shape expected = sizes;
+  if (!expected.empty()) expected[dim] = index.size();
+  require(is_integer(index.dtype) && index.rank() <= 1 && grad.shape == expected, "the gradient of a selection has one slice per index");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
     Indices target = i;
     if (!target.empty()) target[dim] = l.index(l.read(index, index.shape.empty() ? Indices{} : Indices{i[dim]}));

@@ -228,6 +228,7 @@ Shape output_size(const OpCall& c, const Tensor& x, size_t spatial) {
 void unpool(OpCall& c, size_t spatial) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self"), positions = c.tensor("indices");
+  require(is_integer(positions.dtype), "positions are integers");
   require(x.shape == positions.shape && x.shape.size() > spatial, "values and positions have one shape");
   const Shape lead(x.shape.begin(), x.shape.end() - std::ptrdiff_t(spatial)), size = c.integers("output_size", spatial, 1);
   Shape flat = lead, shape = lead;

@@ -10,6 +10,7 @@ namespace {
 void maximum_backward(OpCall& c, size_t spatial) {
   Lowering& l = c.lowering();
   const Tensor grad = c.tensor("grad_output"), x = c.tensor("self"), positions = c.tensor("indices");
+  require(is_integer(positions.dtype), "positions are integers");
   require(grad.shape == positions.shape && grad.rank() == x.rank() && x.shape.size() > spatial, "the gradient and the positions have one shape");
   const size_t lead = x.shape.size() - spatial;
   Shape flat(x.shape.begin(), x.shape.begin() + std::ptrdiff_t(lead));

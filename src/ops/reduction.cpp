@@ -90,6 +90,10 @@ Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims) {
   return {mean, squares};
 }
 
+void require_broadcasts(const Tensor& tensor, const Shape& shape, std::string_view what) {
+  if (broadcast(tensor.shape, shape) != shape) fail(fmt::format("{} of shape {} does not fit {}", what, to_string(tensor.shape), to_string(shape)));
+}
+
 void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& operands) {
   std::vector<std::pair<DType, Shape>> types;
   for (size_t i = 0; i < c.node().results.size(); ++i) {

@@ -43,6 +43,9 @@ Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims);
 // (sum |x|^p)^(1/p), with the limits for p = 0, inf and -inf.
 Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim, const ElementAt& element);
 
+// Fails unless the tensor broadcasts to the shape as it is.
+void require_broadcasts(const Tensor& tensor, const Shape& shape, std::string_view what);
+
 // A tensor whose size depends on data, or that has no loop nest: named, with the types that the source recorded.
 void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& operands);
 

@@ -9,6 +9,17 @@ Definition joined(Promotion promotion, Ex (*body)(Ex, Ex)) {
   return [=](OpCall& c) { binary(c, promotion, body, "a", "b"); };
 }
 
+// a += b: writes the tensor a, or gives a new number.
+Definition in_place(Definition define) {
+  return [define = std::move(define)](OpCall& c) {
+    define(c);
+    const auto target = c.tensor_if("a");
+    if (!target || target->rank() == 0) return;
+    c.lowering().write(*target, *c.results[0]);
+    c.results[0] = *target;
+  };
+}
+
 Ex floor_division(Ex a, Ex b) { return is_integer(a.type) ? call(Function::div, a, b) : call(Function::floor, a / b); }
 Ex modulo(Ex a, Ex b) { return call(Function::remainder, a, b); }
 Ex power(Ex a, Ex b) { return call(Function::pow, a, b); }
@@ -49,13 +60,15 @@ void define_conditional(OpCall& c) {
 }  // namespace
 
 void register_symbols(Registry& r) {
-  const auto two = [&](const std::string& name, Promotion promotion, Ex (*body)(Ex, Ex), std::vector<std::string> aliases = {}) {
-    aliases.push_back("operator." + name);
-    r.add("_operator." + name, "a, b", joined(promotion, body), std::move(aliases));
+  const auto two = [&](const std::string& name, Promotion promotion, Ex (*body)(Ex, Ex)) {
+    r.add("_operator." + name, "a, b", joined(promotion, body), {"operator." + name});
+    if (promotion == Promotion::test) return;
+    const std::string augmented = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
+    r.add("_operator." + augmented, "a, b", in_place(joined(promotion, body)), {"operator." + augmented});
   };
-  two("add", Promotion::same, sum, {"_operator.iadd"});
-  two("sub", Promotion::same, [](Ex a, Ex b) { return a - b; }, {"_operator.isub"});
-  two("mul", Promotion::same, product_of, {"_operator.imul"});
+  two("add", Promotion::same, sum);
+  two("sub", Promotion::same, [](Ex a, Ex b) { return a - b; });
+  two("mul", Promotion::same, product_of);
   two("floordiv", Promotion::same, floor_division);
   two("mod", Promotion::same, modulo);
   two("pow", Promotion::same, power);
@@ -71,6 +84,7 @@ void register_symbols(Registry& r) {
   two("lshift", Promotion::same, [](Ex a, Ex b) { return call(Function::shl, a, b); });
   two("rshift", Promotion::same, [](Ex a, Ex b) { return call(Function::shr, a, b); });
   r.add("_operator.truediv", "a, b", define_true_division, {"operator.truediv"});
+  r.add("_operator.itruediv", "a, b", in_place(define_true_division), {"operator.itruediv"});
   r.add("sym_max", "a, b", joined(Promotion::same, [](Ex a, Ex b) { return max(a, b); }));
   r.add("sym_min", "a, b", joined(Promotion::same, [](Ex a, Ex b) { return min(a, b); }));
   r.add("sym_ite", "b, t, f", define_conditional);
@@ -79,6 +93,7 @@ void register_symbols(Registry& r) {
   };
   one("_operator.neg", Promotion::same, [](Ex x) { return -x; }, {"operator.neg"});
   one("_operator.pos", Promotion::same, [](Ex x) { return x; }, {"operator.pos"});
+  one("_operator.invert", Promotion::same, [](Ex x) { return x.type == DType::boolean ? !x : call(Function::bitnot, x); }, {"operator.invert", "operator.inv"});
   one("sym_not", Promotion::same, [](Ex x) { return !x; }, {"_operator.not_", "operator.not_"});
   r.add("sym_int", "a", [](OpCall& c) { convert_to(c, DType::i64); });
   r.add("sym_float", "a", [](OpCall& c) { convert_to(c, DType::f64); });
@@ -87,8 +102,16 @@ void register_symbols(Registry& r) {
   r.add("item", "self", define_item, {"_local_scalar_dense"});
   r.add("sym_size", "self, dim", [](OpCall& c) {
     const Tensor x = c.tensor("self");
-    give_integer(c, x.shape.at(size_t(wrap_dim(c.integer("dim"), x.rank()))));
-  });
+    require(x.rank() > 0, "a scalar has no sizes");
+    give_integer(c, x.shape[size_t(wrap_dim(c.integer("dim"), x.rank()))]);
+  }, {"size"});
+  r.add("sym_stride", "self, dim", [](OpCall& c) {
+    const Tensor x = c.tensor("self");
+    require(x.rank() > 0, "a scalar has no strides");
+    const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
+    give_integer(c, product(std::span(x.shape).subspan(dim + 1)));
+  }, {"stride"});
+  r.add("sym_storage_offset", "self", [](OpCall& c) { give_integer(c, c.lowering().storage_offset(c.tensor("self"))); }, {"storage_offset"});
   r.add("sym_numel", "self", [](OpCall& c) { give_integer(c, c.tensor("self").size()); }, {"numel"});
 }
 

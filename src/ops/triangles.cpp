@@ -58,12 +58,21 @@ void define_diag(OpCall& c) {
   c.give(x.rank() == 1 ? embedded(l, x, offset, -2, -1) : l.copy(diagonal(l, x, offset, 0, 1)));
 }
 
+void define_trace_backward(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor gradient = c.tensor("grad");
+  const std::vector<int64_t> sizes = c.integers("sizes");
+  require(sizes.size() == 2, "trace is of a matrix");
+  c.give(l.map(gradient.dtype, sizes, [&](const Indices& i) { return select(value(i[0]) == value(i[1]), l.read_broadcast(gradient, i), 0.0); }));
+}
+
 }  // namespace
 
 void register_triangles(Registry& r) {
   r.add("tril", "self, diagonal", [](OpCall& c) { define_triangle(c, false); });
   r.add("triu", "self, diagonal", [](OpCall& c) { define_triangle(c, true); });
   r.add("trace", "self", define_trace);
+  r.add("trace_backward", "grad, sizes", define_trace_backward);
   r.add("diag", "self, diagonal", define_diag);
   r.add("diagflat", "self, offset", [](OpCall& c) {
     const Tensor x = c.tensor("self");

@@ -75,6 +75,11 @@ def sequences(suite: Suite) -> None:
         ):
             suite.case(f"aten.{name}", row, col, offset)
         suite.case(f"aten.{name}", 100, 70, -20)
+    for name in ("hann", "hamming", "blackman", "bartlett"):
+        suite.case(f"aten.{name}_window", 9)
+        suite.case(f"aten.{name}_window.periodic", 8, False, dtype=F64)
+        suite.case(f"aten.{name}_window", 1)
+    suite.case("aten.hamming_window.periodic_alpha_beta", 7, True, 0.6, 0.3)
     suite.case("aten.one_hot", T(2, 3, dtype=I64, kind="indices", limit=5), 5)
     suite.case("aten.one_hot", T(4, dtype=I64, values=[0, 2, 1, 2]))
 
@@ -127,6 +132,8 @@ def conversions(suite: Suite) -> None:
     suite.case("aten.to.dtype_layout", T(3, 5), dtype=F64, dtypes=(F32,))
     suite.case("aten.to.device", T(3, 5), torch.device("cpu"), F16, dtypes=(F32,))
     suite.case("aten.to.other", T(3, 5), T(2, dtype=I32), dtypes=(F32,))
+    suite.case("aten._cast_Float", T(3, 5), dtypes=(I64, F64))
+    suite.case("aten._cast_Long", T(3, 5, low=-9, high=9), dtypes=(F32,))
     suite.case("aten.type_as", T(3, 5), T(2, dtype=F64), dtypes=(F32, I64))
     suite.case("aten.clone", T(3, 5), dtypes=(*ALL, C64))
     suite.case("aten.clone", T(2, 3, 4, 5), memory_format=torch.channels_last)

@@ -179,7 +179,7 @@ def comparisons(suite: Suite) -> None:
         suite.case(f"aten.{name}.Tensor", T(3, 5), T(5, dtype=I64), dtypes=(F32, BOOL, I32))
     for name in ("not_equal", "less", "less_equal", "greater", "greater_equal"):
         suite.case(f"aten.{name}.Tensor", T(3, 5), T(5))
-    for name in ("isnan", "isinf", "isposinf", "isneginf", "isfinite", "signbit"):
+    for name in ("isnan", "isinf", "isposinf", "isneginf", "isfinite", "isreal", "signbit"):
         suite.case(f"aten.{name}", T(4, 5, special=True), dtypes=ALL)
     near = T(5, values=[1, 1.00001, float("nan"), float("inf"), 5])
     suite.case("aten.isclose", T(5, values=[1, 1, float("nan"), float("inf"), 6]), near, dtypes=(F32, F64))
@@ -238,7 +238,7 @@ def complex_numbers(suite: Suite) -> None:
         "conj_physical",
     ):
         suite.case(f"aten.{name}", z, dtypes=(C64,), in_place=False)
-    for name in ("real", "imag", "angle", "view_as_real", "_conj", "isnan", "isfinite"):
+    for name in ("real", "imag", "angle", "view_as_real", "_conj", "isnan", "isreal", "isfinite"):
         suite.case(f"aten.{name}", z, dtypes=(C64,))
     suite.case("aten.angle", T(3, 5, special=True), dtypes=NUMBERS)
     suite.case("aten.real", T(3, 5))

@@ -72,7 +72,6 @@ def index_put(suite: Suite) -> None:
         suite.case(f"aten.{name}", T(6, 4), [wrapped(5, limit=6)], T(5, 4), True, dtypes=(F32, F64, I64, I32, BOOL))
         suite.case(f"aten.{name}", T(6, 4), [places(2, 3, limit=6), places(3, limit=4)], T(2, 3), True)
         suite.case(f"aten.{name}", T(2, 5, 4, 3), [None, distinct(2, limit=5), None, distinct(2, limit=3)], T(2, 2, 4))
-        suite.case(f"aten.{name}", T(6, 4), [distinct(2, limit=6)], T(1, 1, 1, 4))
     suite.case("aten.index_put", T(6, 4), [distinct(5, limit=6)], T(5, 4), True, dtypes=(BF16,))
     suite.case("aten.index_put", T(6, 4), [places(0, limit=6)], T(0, 4))
     for accumulate in (False, True):
@@ -150,7 +149,7 @@ def slices(suite: Suite) -> None:
     suite.case("aten.index_add", T(4, 5), 1, places(3, limit=5), T(4, 3), dtypes=(*ALL, C64))
     suite.case("aten.index_add", T(4, 5), 0, places(6, limit=4), T(6, 5), alpha=2, dtypes=(F32, I64))
     suite.case("aten.index_add", T(4, 5), 0, places(6, limit=4), T(6, 5), alpha=-0.5, dtypes=(F32, F64))
-    suite.case("aten.index_add", T(4), 0, places(limit=4), T())
+    suite.case("aten.index_add", T(4), 0, places(limit=4), T(1))
     suite.case("aten.index_add", T(), 0, places(limit=1), T())
     suite.case("aten.index_copy", T(4, 5), 1, distinct(3, limit=5), T(4, 3), dtypes=(*ALL, C64))
     suite.case("aten.index_copy", T(4), 0, places(limit=4), T())
@@ -194,7 +193,8 @@ def embedding_bag(suite: Suite) -> None:
     for mode in (0, 1, 2):
         for name in ("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag"):
             suite.case(f"aten.{name}", T(6, 3), rows, starts, mode=mode, dtypes=(F32, F64))
-        suite.case("aten._embedding_bag", T(6, 3), rows, starts, mode=mode, include_last_offset=True)
+        closed = T(4, dtype=I64, values=[0, 3, 3, 9])
+        suite.case("aten._embedding_bag", T(6, 3), rows, closed, mode=mode, include_last_offset=True)
         suite.case("aten._embedding_bag", T(6, 3), rows, starts, mode=mode, padding_idx=2)
         suite.case("aten.embedding_bag.padding_idx", T(6, 3), rows, starts, False, mode, False, None, False, -1)
         suite.case("aten._embedding_bag", T(6, 3), places(9, limit=6, dtype=I32), T(3, dtype=I32, values=[0, 2, 9]), mode=mode)
@@ -217,10 +217,12 @@ def counting(suite: Suite) -> None:
 
 def histograms(suite: Suite) -> None:
     for size in (200, 1):
-        suite.case("aten.histc", T(size), 10, dtypes=(F32, F64))
+        suite.case("aten.histc", T(size), 10, dtypes=FLOATS)
         suite.case("aten.histc", T(size), 7, -1, 2)
         suite.case("aten.histogram.bin_ct", T(size), 10, dtypes=(F32, F64))
     suite.case("aten.histc", T(20, 3), 4, 1, 1)
+    suite.case("aten.histogram.bin_ct", T(20, 3), 6, range=[0.25, 0.25])
+    suite.case("aten.histogram.bin_ct", T(0), 4)
     suite.case("aten.histc", T(40, special=True), 5, -1.5, 2.5)
     for density in (False, True):
         suite.case("aten.histogram.bin_ct", T(20, 3), 6, range=[-1.0, 1.5], weight=T(20, 3), density=density)

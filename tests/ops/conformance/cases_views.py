@@ -209,6 +209,7 @@ def triangles(suite: Suite) -> None:
         for diagonal in (1, -2, 9):
             suite.case(f"aten.{name}", T(2, 4, 5), diagonal)
     suite.case("aten.trace", T(4, 5), dtypes=NUMBERS)
+    suite.case("aten.trace_backward", T(), [3, 4])
     suite.case("aten.diag", T(4), dtypes=ALL)
     suite.case("aten.diag", T(4), -2)
     suite.case("aten.diag", T(4, 5), 1)

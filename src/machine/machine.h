@@ -1,0 +1,160 @@
+// A hardware description: what a device can do per clock, how fast its clocks can run, and what its memories hold.
+//
+// Every figure errs on the fast side: bounds on time are lower bounds only if no rate here can be beaten. Rates are per
+// tick of one core clock, so that a locked clock moves all of them and leaves device memory alone. docs/machines.md
+// says what each field means and where the numbers come from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+
+namespace lightline::machine {
+
+enum class Kind : uint8_t { gpu, tpu, npu, cpu };
+std::string_view name(Kind kind);
+
+// What a rate can be given for. Storage types of one width and kind share an entry: both 8-bit floats are f8, u8 and
+// bool are i8. tf32 is a compute type of matrix units only.
+enum class RateType : uint8_t { f64, f32, tf32, f16, bf16, f8, f4, i64, i32, i16, i8 };
+inline constexpr int rate_type_count = 11;
+std::string_view name(RateType type);
+std::optional<RateType> rate_type_from_name(std::string_view name);
+RateType rate_type(DType dtype);  // c64 counts as f32
+
+// How products of f32 operands may be computed (docs/bounds.md).
+enum class MathMode : uint8_t {
+  strict,  // f32 accuracy: vector units, or the emulations that the machine file lists
+  tf32,    // the tf32 matrix rate where there is one, else as strict
+  fast16,  // the 16-bit matrix rate
+};
+std::string_view name(MathMode mode);
+
+struct Number {
+  double value = 0;    // 0: not known
+  std::string source;  // where it is published, or how it was measured
+};
+
+// Matrix units: multiply-accumulates. Vector units: operations, where a fused multiply-add is two. Special-function
+// units: results. All dense, for the whole device.
+struct Rate {
+  RateType type = RateType::f32;
+  double per_clock = 0;
+  std::string source;
+  double datasheet_tera = 0;  // what the vendor states, in 10^12 operations per second (a multiply-accumulate is two)
+  double datasheet_hz = 0;    // the clock at which it does
+};
+
+// `products` products of type `with` (and sums) that make one product of type `type` at its full accuracy.
+struct Emulation {
+  RateType type = RateType::f32;
+  RateType with = RateType::tf32;
+  double products = 1;
+  std::string source;
+};
+
+struct MemoryLevel {
+  std::string name;
+  bool on_chip = true;
+  bool usable = false;  // on chip: the last level that a schedule may count on
+  Number bytes;
+  Number bytes_per_second;   // device memory: the datasheet's figure
+  Number bytes_per_clock;    // on chip, of the core clock; often unknown
+  double clock_hz = 0;       // device memory: clock, transfers per tick and bus width, where they are known
+  double transfers_per_clock = 0;
+  double bus_bits = 0;
+  std::string clock_source;
+
+  double by_clocks() const { return clock_hz * transfers_per_clock * bus_bits / 8; }  // bytes per second
+};
+
+struct Clocks {
+  Number base;
+  Number boost;
+  Number max;         // the highest that the part can run at
+  double locked = 0;  // 0: not locked
+};
+
+// Ceilings that `lightline arch probe` reached on one specimen. They can be beaten, so no bound rests on them unless
+// asked for by at_measured.
+struct Measured {
+  Number bytes_per_second;
+  std::vector<Rate> matrix;  // per_clock is unused: datasheet_tera holds the measured rate
+  std::vector<Rate> vector;
+  std::vector<Rate> special;
+  bool empty() const { return bytes_per_second.value == 0 && matrix.empty() && vector.empty() && special.empty(); }
+};
+
+struct Machine {
+  std::string name;
+  std::string vendor;
+  Kind kind = Kind::gpu;
+  std::string architecture;
+  std::string compute_capability;  // NVIDIA: "9.0"
+  std::vector<std::string> aliases;
+  std::string notes;
+  int year = 0;
+  Clocks clocks;
+  std::string unit_name;  // "SM", "CU", "core"
+  Number units;
+  std::vector<Rate> matrix;
+  std::vector<Emulation> emulations;
+  std::vector<Rate> vector;
+  std::vector<Rate> special;
+  std::vector<MemoryLevel> memories;  // device memory first, then on-chip levels from far to near
+  Number tdp_watts;
+  Number price_usd;  // value 0: none is public
+  Measured measured;
+
+  // ---- for bounds ----
+  double clock() const;  // the locked clock, or the highest
+
+  // Operations per second of the vector units on elements of `dtype`: the best of its own rate and those of wider types
+  // that can carry it. A type that the units lack counts at the rate of the next narrower one.
+  double vector_rate(DType dtype) const;
+
+  // Results per second of exp, log, sin, rsqrt and the like: special-function units, and beside them the vector units
+  // at `emulated_transcendental_operations` operations each.
+  double transcendental_rate(DType dtype) const;
+
+  // Bytes per second of device memory: the larger of the datasheet's figure and what its clocks give.
+  double bandwidth() const;
+
+  double on_chip_bytes() const;     // everything: registers, shared memory, all caches
+  double usable_cache_bytes() const;  // the last level that a schedule may count on
+  double device_bytes() const;
+
+  const Rate* find_matrix(RateType type) const;
+  const Rate* find_vector(RateType type) const;
+  const MemoryLevel& device_memory() const;
+  std::string unit_text(double count) const;  // "132 SM"
+};
+
+// The least that a vector unit can spend on one transcendental at 16-bit accuracy or better: four instructions (reduce
+// the argument, two steps of a polynomial of degree two, put the exponent back), each in place of a fused multiply-add.
+inline constexpr double emulated_transcendental_operations = 8;
+
+// The best rate for products of two operands of `dtype`, and the unit it is reached on ("matrix f16", "3 x tf32",
+// "vector f32"). An operand may always travel in a wider type that holds it exactly.
+struct ContractionRate {
+  double macs_per_second = 0;
+  std::string unit;
+};
+ContractionRate contraction_rate(const Machine& machine, DType dtype, MathMode mode);
+
+// The machine with its core clock locked: every rate that follows the core clock does, device memory does not.
+Machine with_clock(Machine machine, double hz);
+
+// The machine at its measured ceilings wherever they are below the nominal ones. Bounds then say what this specimen
+// was seen to reach, and are no longer lower bounds for every part of the kind.
+Machine at_measured(Machine machine);
+
+// "1.5GHz", "1500 MHz", "1500000000Hz"; case and blanks do not matter.
+Result<double> parse_clock(std::string_view text);
+
+}  // namespace lightline::machine
