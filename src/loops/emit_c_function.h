@@ -27,7 +27,7 @@ StepFunction emit_scatter(Plan& plan, const ScatterStep& step, const std::string
 // Work in points below which threads do not pay.
 inline constexpr double parallel_points = 1e5;
 
-inline std::string array_name(ArrayId array) { return "a" + std::to_string(array); }
+inline std::string array_name(ArrayId array) { return std::string(1, 'a').append(std::to_string(array)); }
 // Puts parameters and the final check around a body. `written` arrays are not const.
 StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer, const std::vector<ArrayId>& written, const std::string& body);
 // What a reducer starts from.

@@ -56,7 +56,7 @@ class NestWriter {
   std::string total_value(const Member& member) const;
   void update(const Member& member, const std::string& place);
   void finish_reduction(const Member& member, const std::string& place);
-  std::string total_name(const Member& member) const { return "r" + std::to_string(member.kernel.result); }
+  std::string total_name(const Member& member) const { return std::string(1, 'r').append(std::to_string(member.kernel.result)); }
   std::string total_type(const Member& member) const { return std::string(accumulator_type(member.kernel.accumulator)); }
   std::string empty(const Member& member) const { return empty_value(member.kernel.reducer, member.kernel.accumulator, array(member).dtype); }
   static bool is_position(const Member& member) { return member.kernel.reducer == Reducer::argmax || member.kernel.reducer == Reducer::argmin; }

@@ -86,6 +86,6 @@ std::string from_storage(DType dtype, const std::string& element);
 std::string to_storage(DType dtype, const std::string& value);
 std::string_view suffix(DType dtype);  // "f32", "bool", ... as in the prelude's names
 
-inline std::string var_name(VarId var) { return "v" + std::to_string(var); }
+inline std::string var_name(VarId var) { return std::string(1, 'v').append(std::to_string(var)); }
 
 }  // namespace lightline::loops::c

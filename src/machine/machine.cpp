@@ -210,7 +210,10 @@ ContractionRate contraction_rate(const Machine& machine, DType dtype, MathMode m
   Candidate best;
   offer_native(machine, type, best);
   offer_emulations(machine, type, best);
-  if (type == f32 && mode != MathMode::strict) best.offer(per_clock(machine.matrix, tf32), "matrix tf32");
+  if (type == f32 && mode != MathMode::strict) {
+    best.offer(per_clock(machine.matrix, tf32), "matrix tf32");
+    offer_emulations(machine, tf32, best);
+  }
   if (type == f32 && mode == MathMode::fast16) {
     best.offer(per_clock(machine.matrix, bf16), "matrix bf16");
     best.offer(per_clock(machine.matrix, f16), "matrix f16");

@@ -185,6 +185,7 @@ void scaled_dot_product_attention(OpCall& c) {
 
 void attention_math(OpCall& c) {
   AttentionInputs inputs = inputs_of(c, "attn_mask");
+  if (inputs.mask) inputs.mask = c.lowering().cast(*inputs.mask, inputs.query.dtype);  // bool counts as 0 and 1 here
   if (c.has("dropout_mask")) fail("an attention with a given dropout mask is not supported", ErrorCode::unsupported);
   const Attention attention = attend(c.lowering(), inputs);
   c.give(attention.out);

@@ -32,10 +32,13 @@ struct Ends {
 };
 using EndsOf = std::function<Ends()>;
 
+// Rounded as if it had been stored.
+Ex stored(Lowering& l, Ex value, DType dtype) { return compute_type(dtype) == dtype ? value : l.rounded(value, dtype); }
+
 EndsOf given_ends(Lowering& l, DType dtype, double low, double high) {
   require(low < high, "a histogram ends before it begins");
-  return [&l, low, high, wide = compute_type(dtype)] {
-    const auto typed = [&](double value) { return l.rounded(l.literal(Literal::of(value)), wide); };
+  return [&l, low, high, dtype] {
+    const auto typed = [&](double value) { return l.rounded(l.literal(Literal::of(value)), dtype); };
     return Ends{typed(low), typed(high)};
   };
 }
@@ -44,9 +47,9 @@ EndsOf given_ends(Lowering& l, DType dtype, double low, double high) {
 EndsOf data_ends(Lowering& l, const Tensor& x, double reach) {
   if (x.size() == 0) return given_ends(l, x.dtype, 0, 1);
   const auto extreme = [&](Reducer reducer) { return l.reduce(x.dtype, {}, reducer, x.shape, [&](const Indices&, const Indices& r) { return l.read(x, r); }); };
-  return [&l, reach, least = extreme(Reducer::min), greatest = extreme(Reducer::max)] {
+  return [&l, reach, dtype = x.dtype, least = extreme(Reducer::min), greatest = extreme(Reducer::max)] {
     const Ex low = l.read(least, {}), high = l.read(greatest, {}), is_point = low == high;
-    return Ends{select(is_point, low - reach, low), select(is_point, high + reach, high)};
+    return Ends{stored(l, select(is_point, low - reach, low), dtype), stored(l, select(is_point, high + reach, high), dtype)};
   };
 }
 
@@ -63,7 +66,11 @@ Tensor binned(Lowering& l, const Tensor& x, int64_t bins, const std::optional<Te
   return l.cast(counts, x.dtype);
 }
 
-Ex even_bin(Ex value, const Ends& ends, int64_t bins) { return convert((value - ends.low) * double(bins) / (ends.high - ends.low), DType::i64); }
+// PyTorch rounds every step.
+Ex even_bin(Lowering& l, Ex value, const Ends& ends, int64_t bins, DType dtype) {
+  const auto step = [&](Ex e) { return stored(l, e, dtype); };
+  return convert(step(step(step(value - ends.low) * double(bins)) / step(ends.high - ends.low)), DType::i64);
+}
 
 void require_bins(const Tensor& x, int64_t bins) {
   require(is_float(x.dtype), "a histogram is taken of floats");
@@ -77,7 +84,7 @@ void define_histc(OpCall& c) {
   require_bins(x, bins);
   const double low = c.number("min", 0), high = c.number("max", 0);
   const EndsOf ends = low == high ? data_ends(l, x, 1) : given_ends(l, x.dtype, low, high);
-  c.give(binned(l, x, bins, {}, ends, [&](Ex value) { return even_bin(value, ends(), bins); }));
+  c.give(binned(l, x, bins, {}, ends, [&](Ex value) { return even_bin(l, value, ends(), bins, x.dtype); }));
 }
 
 Tensor with_density(Lowering& l, const Tensor& counts, const Tensor& edges) {
@@ -105,7 +112,7 @@ void histogram_of_count(OpCall& c, const Tensor& x) {
   const EndsOf ends = c.has("range") ? given_ends(l, x.dtype, range[0] - reach, range[1] + reach) : data_ends(l, x, 0.5);
   const Tensor edges = even_edges(l, x.dtype, bins, ends);
   const Tensor counts = binned(l, x, bins, c.tensor_if("weight"), ends, [&](Ex value) {
-    const Ex guess = even_bin(value, ends(), bins);
+    const Ex guess = even_bin(l, value, ends(), bins, x.dtype);
     const auto reaches = [&](double offset) { return value >= l.read(edges, {clamped_position(l, guess + offset, bins + 1)}); };
     return select(reaches(1), guess + 1.0, select(reaches(0), guess, guess - 1.0));
   });

@@ -136,7 +136,7 @@ FakeQuantised fake_quantise(OpCall& c, bool with_mask) {
     return float_zero ? call(Function::round, scaled + zero(i)) : call(Function::round, scaled) + zero(i);
   };
   FakeQuantised result;
-  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) { return (clamped(c, level(i)) - zero(i)) * convert(scale(i), compute); });
+  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) { return convert(clamped(c, level(i)) - zero(i), DType::f32) * scale(i); });
   if (!with_mask) return result;
   result.inside = l.map(DType::boolean, x.shape, [&](const Indices& i) {
     const Ex n = level(i);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from harness import BF16, F32, F64, Suite, T
 
-LOOSE = {BF16: (0.05, 0.05)}
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 

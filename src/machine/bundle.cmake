@@ -1,0 +1,12 @@
+# cmake -DOUTPUT=FILE -DFOLDER=machines -P bundle.cmake: writes the machine files as C++ text into FILE.
+file(GLOB files ${FOLDER}/*.toml)
+list(SORT files)
+set(content "// Generated from machines/*.toml.\n#include \"machine/catalogue.h\"\n\nnamespace lightline::machine {\nnamespace {\n\n")
+string(APPEND content "constexpr BundledFile files[] = {\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} text)
+  string(APPEND content "    {\"machines/${name}\", R\"toml(${text})toml\"},\n")
+endforeach()
+string(APPEND content "};\n\n}  // namespace\n\nstd::span<const BundledFile> bundled_files() { return files; }\n\n}  // namespace lightline::machine\n")
+file(WRITE ${OUTPUT} "${content}")

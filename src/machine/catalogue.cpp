@@ -1,0 +1,52 @@
+#include "machine/catalogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/shown.h"
+#include "machine/machine_file.h"
+#include "machine/nearest.h"
+
+namespace lightline::machine {
+namespace {
+
+// "H100 SXM", "h100-sxm" and "H100_SXM" are one name.
+std::string plain(std::string_view text) {
+  std::string result = lower_case(text);
+  std::erase_if(result, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  return result;
+}
+
+bool is_called(const Machine& machine, const std::string& name) {
+  if (plain(machine.name) == name) return true;
+  return std::any_of(machine.aliases.begin(), machine.aliases.end(), [&](const std::string& alias) { return plain(alias) == name; });
+}
+
+}  // namespace
+
+Result<std::vector<Machine>> all_machines() {
+  std::vector<Machine> machines;
+  for (const BundledFile& bundled : bundled_files()) {
+    LL_TRY(Machine machine, parse_machine(bundled.text, std::string(bundled.file)));
+    machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
+Result<Machine> find_machine(const std::string& name) {
+  if (name.ends_with(".toml")) return load_machine(name);
+  const std::string wanted = plain(name);
+  LL_TRY(std::vector<Machine> machines, all_machines());
+  std::vector<std::string> names;
+  for (Machine& machine : machines) {
+    if (is_called(machine, wanted)) return std::move(machine);
+    names.push_back(machine.name);
+    names.insert(names.end(), machine.aliases.begin(), machine.aliases.end());
+  }
+  const std::string guess = nearest(name, names);
+  return Error{ErrorCode::name, fmt::format("there is no machine '{}'", shown(name)),
+               guess.empty() ? "lightline arch list names them; a path to a .toml file works too" : fmt::format("did you mean '{}'?", guess), {}};
+}
+
+}  // namespace lightline::machine
