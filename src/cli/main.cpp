@@ -54,6 +54,7 @@ int parse_and_run(int argc, char** argv) {
   add_import(app, action);
   add_validate(app, action);
   add_operators(app, action);
+  add_analyze(app, action);
   add_completion(app, action);
   app.footer(
       "Examples:\n"

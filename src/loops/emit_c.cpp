@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <unordered_map>
 
 #include "loops/emit_c_function.h"
 #include "loops/emit_c_layout.h"
@@ -12,6 +14,11 @@ namespace lightline::loops {
 namespace {
 
 using namespace c;
+
+std::string replace_all(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  return text;
+}
 
 // Two spaces for every open brace.
 std::string indent(const std::string& text) {
@@ -35,25 +42,68 @@ std::string indent(const std::string& text) {
   return result;
 }
 
+// The functions of all steps. Steps that differ only in their names share one.
+class StepFunctions {
+ public:
+  // Takes the text of a function called `step_name`, gives the name it got.
+  std::string add(const std::string& text) {
+    const std::string canonical = renumber(text);
+    const auto [known, fresh] = names_.try_emplace(canonical, fmt::format("ll_step{}", names_.size()));
+    if (fresh) text_ += replace_all(canonical, step_name, known->second);
+    return known->second;
+  }
+  const std::string& text() const { return text_; }
+  static constexpr std::string_view step_name = "this_step";
+
+ private:
+  // Names made of a letter and a number, numbered in the order they come.
+  static std::string renumber(const std::string& text) {
+    std::string result;
+    std::unordered_map<std::string, size_t> numbers;
+    const auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+    for (size_t at = 0; at < text.size();) {
+      size_t end = at;
+      while (end < text.size() && is_word(text[end])) ++end;
+      if (end == at) {
+        result += text[at++];
+        continue;
+      }
+      size_t digits = at + 1;
+      while (digits < end && std::isdigit(uint8_t(text[digits]))) ++digits;
+      const bool is_name = std::string_view("abrstvx").find(text[at]) != std::string_view::npos && digits > at + 1 && (digits == end || text[digits] == '_');
+      if (is_name) {
+        const auto number = numbers.try_emplace(text.substr(at, digits - at), numbers.size()).first->second;
+        result += text[at];
+        result += std::to_string(number);
+        at = digits;
+      }
+      result.append(text, at, end - at);
+      at = end;
+    }
+    return result;
+  }
+
+  std::unordered_map<std::string, std::string> names_;
+  std::string text_;
+};
+
 class ProgramWriter {
  public:
-  ProgramWriter(const Program& program, Plan plan, std::string symbol) : program_(program), plan_(std::move(plan)), layout_(make_layout(plan_)), symbol_(std::move(symbol)) {}
+  ProgramWriter(const Program& program, Plan plan, std::string symbol, StepFunctions& functions)
+      : program_(program), plan_(std::move(plan)), layout_(make_layout(plan_)), symbol_(std::move(symbol)), functions_(functions) {}
 
   std::string run() {
     std::string body;
     steps(plan_.steps, body);
     outputs(body);
     const std::string pointers = declare();
-    std::string text = tables_ + functions_;
-    text += fmt::format("int {}(const struct ll_host* H, const void* const* inputs, void* const* outputs) {{\n(void)inputs;\n(void)outputs;\nint failed = 0;\n", symbol_);
+    std::string text = tables_ + fmt::format("int {}(const struct ll_host* H, const void* const* inputs, void* const* outputs) {{\n(void)inputs;\n(void)outputs;\nint failed = 0;\n", symbol_);
     if (layout_.workspace > 0) text += fmt::format("char* workspace = (char*)H->allocate(H->self, (size_t){});\nif (!workspace) return 2;\n", layout_.workspace);
     text += pointers + body;
     if (body.find("goto done") != std::string::npos) text += "done:\n";
     if (layout_.workspace > 0) text += "H->release(H->self, workspace);\n";
     return indent(text + "return failed;\n}\n\n");
   }
-
-  bool uses_product(DType type) const { return functions_.find(fmt::format("ll_multiply_{}", name(type))) != std::string::npos; }
 
  private:
   const Array& array(ArrayId id) const { return program_.arrays[id]; }
@@ -122,17 +172,17 @@ class ProgramWriter {
   // ---- steps ----
   void steps(const std::vector<Step>& list, std::string& body) {
     for (const Step& step : list) {
-      const std::string name = fmt::format("{}_step{}", symbol_, count_++);
-      if (const auto* nest = std::get_if<NestStep>(&step.node)) call(emit_nest(plan_, *nest, layout_.stored, name), name, body);
-      else if (const auto* contraction = std::get_if<ContractionStep>(&step.node)) call(emit_contraction(plan_, *contraction, layout_.stored, name), name, body);
-      else if (const auto* scatter = std::get_if<ScatterStep>(&step.node)) call(emit_scatter(plan_, *scatter, name), name, body);
+      const std::string name(StepFunctions::step_name);
+      if (const auto* nest = std::get_if<NestStep>(&step.node)) call(emit_nest(plan_, *nest, layout_.stored, name), body);
+      else if (const auto* contraction = std::get_if<ContractionStep>(&step.node)) call(emit_contraction(plan_, *contraction, layout_.stored, name), body);
+      else if (const auto* scatter = std::get_if<ScatterStep>(&step.node)) call(emit_scatter(plan_, *scatter, name), body);
       else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node)) call(*opaque, body);
       else repeat(std::get<RepeatStep>(step.node), body);
     }
   }
 
-  void call(const StepFunction& function, const std::string& name, std::string& body) {
-    functions_ += function.text;
+  void call(const StepFunction& function, std::string& body) {
+    const std::string name = functions_.add(function.text);
     std::string arguments = "H";
     for (const ArrayId id : function.arrays) arguments += ", " + array_name(id);
     for (const VarId var : function.counters) arguments += ", " + var_name(var);
@@ -183,40 +233,29 @@ class ProgramWriter {
   Plan plan_;
   Layout layout_;
   std::string symbol_;
-  std::string functions_;
+  StepFunctions& functions_;
   std::string tables_;
-  int count_ = 0;
 };
 
-std::string put_type(std::string_view text, std::string_view type, std::string_view suffix) {
-  std::string result(text);
-  const auto replace = [&](std::string_view what, std::string_view by) {
-    for (size_t at = result.find(what); at != std::string::npos; at = result.find(what, at + by.size())) result.replace(at, what.size(), by);
-  };
-  replace("@T@", type);
-  replace("@N@", suffix);
-  return result;
-}
+std::string put_type(std::string_view text, std::string_view type, std::string_view suffix) { return replace_all(replace_all(std::string(text), "@T@", type), "@N@", suffix); }
 
 }  // namespace
 
 Result<std::string> emit_c(const Program& program, std::string_view symbol) { return emit_c(std::vector<const Program*>{&program}, symbol); }
 
 Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
+  StepFunctions functions;
   std::string text;
-  bool single = false, twice = false;
   for (size_t i = 0; i < programs.size(); ++i) {
     LL_TRY(Plan plan, make_plan(*programs[i]));
-    ProgramWriter writer(*programs[i], std::move(plan), programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i));
-    text += writer.run();
-    single |= writer.uses_product(DType::f32);
-    twice |= writer.uses_product(DType::f64);
+    text += ProgramWriter(*programs[i], std::move(plan), programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions).run();
   }
   std::string prelude;
   for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
-  if (single) prelude += put_type(prelude_product, "float", "f32");
-  if (twice) prelude += put_type(prelude_product, "double", "f64");
-  return prelude + text;
+  const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
+  if (uses("ll_multiply_f32")) prelude += put_type(prelude_product, "float", "f32");
+  if (uses("ll_multiply_f64")) prelude += put_type(prelude_product, "double", "f64");
+  return prelude + indent(functions.text()) + text;
 }
 
 }  // namespace lightline::loops

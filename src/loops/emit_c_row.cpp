@@ -65,11 +65,22 @@ void write_row(Nodes& nodes, Writer& writer, const Row& row) {
     }
   }
   writer.line(fmt::format("int64_t {} = {}, {} = {};\n{}{} = ll_min_index({}, {});\n{} = ll_max_index({}, {});", low, row.from, high, row.to, text, low, low, row.to, high, low, high));
-  write_loop(writer, row, row.from, low, false);
-  for (const NodeId id : guards) writer.assumed.insert(id);
-  main(low, high);
-  for (const NodeId id : guards) writer.assumed.erase(id);
-  write_loop(writer, row, high, row.to, false);
+  const auto middle = [&] {
+    for (const NodeId id : guards) writer.assumed.insert(id);
+    main(low, high);
+    for (const NodeId id : guards) writer.assumed.erase(id);
+  };
+  if (!row.is_vector) {  // perhaps in order
+    write_loop(writer, row, row.from, low, false);
+    middle();
+    return write_loop(writer, row, high, row.to, false);
+  }
+  middle();
+  writer.open();
+  writer.bring(row.var);
+  row.body();
+  const std::string body = writer.close(), var = var_name(row.var);
+  writer.line(fmt::format("for (int64_t {0} = {1} > {2} ? {2} : {3}; {0} < {4}; {0} = {0} + 1 == {1} ? {3} : {0} + 1) {{\n{5}}}", var, low, row.from, high, row.to, body));
 }
 
 }  // namespace lightline::loops::c

@@ -51,8 +51,10 @@ void nll_loss_backward(OpCall& c) {
   const DType type = s.scores.dtype, wide = compute_type(type);
   const auto total = c.tensor_if("total_weight");
   const bool one_grad = reduction != LossReduction::none;
+  const bool fits = one_grad || s.scores.rank() == 1 ? grad.size() == 1 : grad.shape == s.labels.shape;
+  require(fits && (!total || total->size() == 1), fmt::format("the gradient is {} for labels of shape {}", to_string(grad.shape), to_string(s.labels.shape)));
   const auto gradient = [&](const Indices& at) {
-    const Ex own = convert(one_grad || grad.shape.empty() ? l.read(l.reshape(grad, {}), {}) : l.read(grad, at), wide);
+    const Ex own = convert(one_grad || s.scores.rank() == 1 ? l.read(l.reshape(grad, {}), {}) : l.read(grad, at), wide);
     return reduction == LossReduction::mean && total ? own / convert(l.read(l.reshape(*total, {}), {}), wide) : own;
   };
   Tensor unit;

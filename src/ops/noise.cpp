@@ -69,6 +69,7 @@ void rrelu_backward(OpCall& c) {
   const bool drawn = r.training && r.upper - r.lower > 1e-6;
   const Tensor noise = drawn ? c.tensor("noise") : x;
   require(grad.shape == x.shape && noise.shape == x.shape, "the gradient, the input and the noise have one shape");
+  require(grad.dtype == x.dtype && noise.dtype == x.dtype, "the gradient, the input and the noise have one dtype");
   c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return drawn ? l.read(grad, i) * l.read(noise, i) : leaky(l.read(x, i), l.read(grad, i), (r.lower + r.upper) / 2); }));
 }
 

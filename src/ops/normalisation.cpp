@@ -8,6 +8,7 @@
 namespace lightline::ops {
 
 Tensor normalised(Lowering& l, const Tensor& x, DType dtype, const NormOperands& operands) {
+  if (category(x.dtype) != Category::floating) fail(fmt::format("{} can not be normalised", name(x.dtype)), ErrorCode::type);
   const DType wide = compute_type(x.dtype);
   require_broadcasts(operands.scale, x.shape, "the scale");
   for (const auto* operand : {&operands.mean, &operands.weight, &operands.bias})

@@ -28,7 +28,8 @@ struct Operands {
 class NormGradient {
  public:
   NormGradient(Lowering& l, const Operands& o) : l_(l), grad_(o.grad), dtype_(o.x.dtype), rstd_(o.rstd) {
-    require(o.grad.shape == o.x.shape, "the gradient and the input have one shape");
+    require(o.grad.shape == o.x.shape && compute_type(o.grad.dtype) == compute_type(o.x.dtype), "the gradient and the input have one shape and one kind of float");
+    if (o.weight) require_broadcasts(*o.weight, o.x.shape, "the weight");
     const DType wide = compute_type(o.x.dtype);
     x_hat_ = normalised(l, o.x, wide, {o.mean, o.rstd, {}, {}});
     weighted_ = o.weight ? l.map(wide, o.x.shape, [&](const Indices& at) { return convert(l.read(o.grad, at), wide) * convert(l.read_broadcast(*o.weight, at), wide); }) : o.grad;

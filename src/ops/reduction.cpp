@@ -81,6 +81,7 @@ Ex read_converted(Lowering& l, const Tensor& x, const Indices& at, DType dtype) 
 }
 
 Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims) {
+  if (category(x.dtype) != Category::floating) fail(fmt::format("the moments of {} are not defined", name(x.dtype)), ErrorCode::type);
   const DType type = compute_type(x.dtype);
   const Tensor mean = mean_dims(l, type, dims, true, [&](const Indices& at) { return l.read(x, at); });
   const Tensor squares = reduce_dims(l, type, Reducer::sum, dims, true, [&](const Indices& at) {
@@ -111,7 +112,8 @@ void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& 
 
 namespace {
 
-void require_elements(const ReducedDims& dims, std::string_view what) {
+void require_ordered(const Tensor& x, const ReducedDims& dims, std::string_view what) {
+  if (x.dtype == DType::c64) fail(fmt::format("{} of complex numbers is not defined", what), ErrorCode::type);
   if (dims.count() == 0 && product(dims.kept(false)) != 0) fail(fmt::format("{} over no elements has no value", what));
 }
 
@@ -164,12 +166,12 @@ constexpr Extreme greatest{Reducer::max, Reducer::argmax, Reducer::any, "max"};
 constexpr Extreme least{Reducer::min, Reducer::argmin, Reducer::all, "min"};
 
 Tensor extreme_value(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
-  require_elements(dims, which.name);
+  require_ordered(x, dims, which.name);
   return reduce_dims(l, x.dtype, x.dtype == DType::boolean ? which.of_bool : which.value, dims, keepdim, [&](const Indices& at) { return l.read(x, at); });
 }
 
 Tensor extreme_position(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
-  require_elements(dims, which.name);
+  require_ordered(x, dims, which.name);
   return reduce_dims(l, DType::i64, which.position, dims, keepdim, [&](const Indices& at) {
     const Ex value = l.read(x, at);
     return x.dtype == DType::boolean ? convert(value, DType::i64) : value;
@@ -261,7 +263,6 @@ struct Spread {
 void spread(OpCall& c, Spread form) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
-  if (category(x.dtype) != Category::floating) fail(fmt::format("the variance of {} is not defined here", name(x.dtype)), ErrorCode::type);
   const ReducedDims dims = reduced_dims(c, x.shape);
   const bool keepdim = c.flag("keepdim", false);
   const double correction = c.has("correction") ? c.number("correction", 1) : c.flag("unbiased", true) ? 1 : 0;

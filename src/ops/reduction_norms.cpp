@@ -148,9 +148,9 @@ void renorm(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const double limit = c.number("maxnorm", 0);
-  const DType wide = compute_type(floating_type(x.dtype));
+  const DType wide = compute_type(x.dtype);
   ReducedDims dims = all_dims(x.shape);
-  require(x.rank() >= 2, "renorm needs a tensor of rank 2 or more");
+  require(x.rank() >= 2 && is_float(x.dtype), "renorm needs floats of rank 2 or more");
   dims.reduced[size_t(wrap_dim(c.integer("dim"), x.rank()))] = false;
   const Tensor norms = vector_norm(l, wide, order(c, "p", 2), dims, true, [&](const Indices& at) { return l.read(x, at); });
   const Tensor factors = l.map(wide, norms.shape, [&](const Indices& i) {

@@ -116,6 +116,7 @@ SoftmaxGradient softmax_gradient(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor grad = c.tensor("grad_output"), output = c.tensor("output");
   require(grad.shape == output.shape, "the gradient and the output have one shape");
+  require(is_float(grad.dtype) && compute_type(grad.dtype) == compute_type(output.dtype), "the gradient and the output have one kind of float");
   const SoftmaxDim s = softmax_dim(l, grad, c.integer("dim"));
   return {s.x, output.shape.empty() ? l.reshape(output, {1}) : output, s.dims, c.dtype("input_dtype", grad.dtype)};
 }

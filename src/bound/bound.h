@@ -1,0 +1,46 @@
+// Speed-of-light bounds: how fast a program could run on a machine. docs/bounds.md is the contract.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "einsum/analysis.h"
+#include "machine/machine.h"
+
+namespace lightline::bound {
+
+struct Options {
+  machine::MathMode math = machine::MathMode::tf32;
+  bool warm = false;  // inputs and results may sit on chip: up to its capacity is taken off the traffic
+};
+
+// What one kernel needs: the slowest of its units and its memory.
+struct Cost {
+  double ms = 0;
+  std::string binding;       // "memory", "matrix f16", "vector", "transcendental"; "nothing" if there is nothing to do
+  double matrix_ms = 0;
+  double vector_ms = 0;
+  double transcendental_ms = 0;
+  double memory_ms = 0;
+};
+
+struct OperationBound {
+  const einsum::Operation* operation = nullptr;
+  Cost cost;
+};
+
+struct Bounds {
+  double unfused_ms = 0;    // every operator as its own perfect kernel, one after the other
+  double fused_ms = 0;      // the whole program as one kernel with compulsory traffic
+  double algebraic_ms = 0;  // after linear rewrites; never above fused
+  double unfused_bytes = 0;
+  double fused_bytes = 0;
+  Cost whole;               // of the fused tier
+  double intensity = 0;     // multiply-accumulates per byte of the fused tier
+  double ridge = 0;         // the intensity at which the matrix units and the memory take equally long
+  std::vector<OperationBound> operations;  // slowest first
+};
+
+Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, const Options& options = {});
+
+}  // namespace lightline::bound

@@ -1,0 +1,27 @@
+// What `lightline analyze` tells of one program on one machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bound/bound.h"
+#include "einsum/analysis.h"
+#include "machine/machine.h"
+
+namespace lightline::report {
+
+struct AnalyzeReport {
+  std::string program;
+  const einsum::Analysis* analysis = nullptr;
+  const machine::Machine* machine = nullptr;
+  bound::Options options;
+  bound::Bounds bounds;
+  std::optional<double> measured_ms;
+  std::vector<std::string> assumptions;
+};
+
+std::string to_text(const AnalyzeReport& report, size_t top);
+// One JSON object (schema lightline.analyze, docs/json.md) without a newline; `carried` are further JSON members.
+std::string to_json(const AnalyzeReport& report, size_t top, const std::string& carried, bool indented);
+
+}  // namespace lightline::report
