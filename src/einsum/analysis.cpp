@@ -100,7 +100,9 @@ class Analyzer {
   // ---- demand ----
   void demand_outputs() {
     for (const loops::Output& output : program_.outputs) {
-      if (is_input_[output.array]) continue;  // returned as it is
+      ArrayId storage = output.array;
+      while (view_of_[storage] != none) storage = view_of_[storage];
+      if (is_input_[storage]) continue;  // an input, or a view of one, is returned as it is
       if (output.replaces != none) in_place_.emplace(output.array, output.replaces);
       demanded_[output.array].add(Piece::whole(shape(output.array)));
       returned_.insert(output.array);

@@ -82,17 +82,6 @@ struct Candidate {
   }
 };
 
-// A file that gives a type its own matrix entry speaks for the whole machine; otherwise vector units count as well, at
-// two operations per multiply-accumulate.
-void offer_native(const Machine& machine, RateType type, Candidate& best) {
-  for (const RateType carrier : carriers(type)) {
-    best.offer(per_clock(machine.matrix, carrier), fmt::format("matrix {}", name(carrier)));
-  }
-  if (find(machine.matrix, type) == nullptr) {
-    best.offer(best_per_clock(machine.vector, type) / 2, fmt::format("vector {}", name(type)));
-  }
-}
-
 void offer_emulations(const Machine& machine, RateType type, Candidate& best) {
   for (const Emulation& emulation : machine.emulations) {
     if (emulation.type != type) continue;
@@ -102,6 +91,17 @@ void offer_emulations(const Machine& machine, RateType type, Candidate& best) {
   if (const double products = digit_products(type); products > 0) {
     best.offer(per_clock(machine.matrix, i8) / products, fmt::format("{} x i8", products));
   }
+}
+
+// A matrix entry speaks for the whole machine; a type without one runs on the vector units, at two operations per
+// multiply-accumulate, or in pieces.
+void offer_native(const Machine& machine, RateType type, Candidate& best) {
+  for (const RateType carrier : carriers(type)) {
+    if (const Rate* rate = find(machine.matrix, carrier)) best.offer(rate->per_clock, fmt::format("matrix {}", name(carrier)));
+    else best.offer(per_clock(machine.vector, carrier) / 2, fmt::format("vector {}", name(carrier)));
+    offer_emulations(machine, carrier, best);
+  }
+  if (best.macs_per_clock == 0 && narrower(type)) offer_native(machine, *narrower(type), best);
 }
 
 void limit_rates(std::vector<Rate>& rates, const std::vector<Rate>& measured, double operations_per_unit, double clock) {
@@ -209,11 +209,7 @@ ContractionRate contraction_rate(const Machine& machine, DType dtype, MathMode m
   const RateType type = rate_type(dtype);
   Candidate best;
   offer_native(machine, type, best);
-  offer_emulations(machine, type, best);
-  if (type == f32 && mode != MathMode::strict) {
-    best.offer(per_clock(machine.matrix, tf32), "matrix tf32");
-    offer_emulations(machine, tf32, best);
-  }
+  if (type == f32 && mode != MathMode::strict) offer_native(machine, tf32, best);
   if (type == f32 && mode == MathMode::fast16) {
     best.offer(per_clock(machine.matrix, bf16), "matrix bf16");
     best.offer(per_clock(machine.matrix, f16), "matrix f16");

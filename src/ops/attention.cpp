@@ -16,6 +16,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Shape without_matrix(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
+bool may_be_blind(const AttentionInputs& inputs) { return inputs.mask && inputs.zero_where_blind; }
+
 DType compute_of(const AttentionInputs& inputs) { return compute_type(inputs.query.dtype); }
 
 void require_rank(const AttentionInputs& inputs) {
@@ -101,10 +103,10 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   const size_t n = loops.count();
   const Tensor logits = attention_logits(l, inputs, loops);
   const Shape rows = loops.shape({loops.rows});
-  const bool may_look_nowhere = inputs.mask || loops.columns == 0;
+  const bool guarded = may_be_blind(inputs) || loops.columns == 0;
   Attention result;
   result.maxima = l.reduce(compute, rows, Reducer::max, {loops.columns}, [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
-  if (may_look_nowhere)
+  if (guarded)
     result.maxima = l.map(compute, rows, [&, maxima = result.maxima](const Indices& i) {
       const Ex maximum = l.read(maxima, i);
       return select(maximum == -infinity, 0.0, maximum);
@@ -118,7 +120,7 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   });
   const Tensor normalised = l.map(inputs.query.dtype, mixed.shape, [&](const Indices& i) {
     const Ex sum = l.read(result.sums, {i.begin(), i.end() - 1}), value = l.read(mixed, i);
-    return may_look_nowhere ? select(sum == 0.0, 0.0, value / sum) : value / sum;
+    return guarded ? select(sum == 0.0, 0.0, value / sum) : value / sum;
   });
   Shape shape = loops.leading();
   shape.insert(shape.end(), {loops.rows, loops.value_features});
@@ -130,7 +132,7 @@ Tensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& 
   const AttentionLoops loops(inputs);
   const Tensor split = l.map(dtype, attention.exponentials.shape, [&](const Indices& i) {
     const Ex sum = l.read(attention.sums, {i.begin(), i.end() - 1}), value = l.read(attention.exponentials, i);
-    return inputs.mask ? select(sum == 0.0, 0.0, value / sum) : value / sum;
+    return may_be_blind(inputs) ? select(sum == 0.0, 0.0, value / sum) : value / sum;
   });
   Shape shape = loops.leading();
   shape.insert(shape.end(), {loops.rows, loops.columns});
@@ -141,7 +143,7 @@ Tensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inpu
   const AttentionLoops loops(inputs);
   const Tensor split = l.map(dtype, attention.sums.shape, [&](const Indices& i) {
     const Ex sum = l.read(attention.sums, i), logarithm = l.read(attention.maxima, i) + call(Function::log, sum);
-    return convert(inputs.mask ? select(sum == 0.0, infinity, logarithm) : logarithm, dtype);
+    return convert(may_be_blind(inputs) ? select(sum == 0.0, infinity, logarithm) : logarithm, dtype);
   });
   Shape shape = loops.leading();
   shape.push_back(loops.rows);

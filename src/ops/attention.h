@@ -13,6 +13,7 @@ struct AttentionInputs {
   bool causal = false;         // row i looks at columns up to i
   double scale = 1;
   double dropout = 0;
+  bool zero_where_blind = true;  // a row that looks nowhere gives 0, otherwise NaN
 };
 
 // Loops over everything in front of the matrices. Shared heads are two loops, so that subscripts stay affine.

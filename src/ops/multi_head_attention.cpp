@@ -77,6 +77,7 @@ HeadedAttention native_attention(OpCall& c, const std::vector<Tensor>& inputs, i
   HeadedAttention result;
   result.inputs = {split_heads(l, projected[0], heads), split_heads(l, projected[1], heads), split_heads(l, projected[2], heads), kept_places(c, inputs[0])};
   result.inputs.scale = 1 / std::sqrt(double(weight.shape[0] / 3 / heads));
+  result.inputs.zero_where_blind = false;
   result.attention = attend(l, result.inputs);
   result.out = linear(l, join_heads(l, result.attention.out), c.tensor("proj_weight"), c.tensor_if("proj_bias"));
   return result;
@@ -196,6 +197,7 @@ void multi_head_attention_forward(OpCall& c) {
   AttentionInputs attention_inputs{split_heads(l, projected[0], heads), split_heads(l, projected[1], heads), split_heads(l, projected[2], heads), joined_mask(c, batch, heads, rows, projected[1].shape[1], causal), causal};
   attention_inputs.scale = 1 / std::sqrt(double(attention_inputs.query.shape.back()));
   attention_inputs.dropout = c.flag("training", true) ? c.number("dropout_p", 0) : 0;
+  attention_inputs.zero_where_blind = !need_weights;
   const Attention attention = attend(l, attention_inputs);
   const Tensor joined = join_heads(l, attention.out);
   const Tensor out = linear(l, single ? l.squeeze(joined, 0) : l.transpose(joined, 0, 1), c.tensor("out_proj_weight"), c.tensor_if("out_proj_bias"));

@@ -111,16 +111,22 @@ def layers(suite: Suite) -> None:
     weights = (T(12, 4), T(12), T(4, 4), T(4))
     x = T(2, 5, 4)
     suite.case("aten._native_multi_head_attention", x, T(2, 5, 4), T(2, 5, 4), 4, 2, *weights, dtypes=(F32,))
-    for options in ({"need_weights": False}, {"average_attn_weights": False}):
-        suite.case_module(
-            lambda q, *w, options=options: tuple(
-                t for t in torch.ops.aten._native_multi_head_attention(q, q, q, 4, 2, *w, **options) if t is not None
-            ),
-            x,
-            *weights,
-            name="native multi-head attention",
-            forms=("training",),
-        )
+    native = torch.ops.aten._native_multi_head_attention
+    suite.case_module(
+        lambda q, k, *w: native(q, q, q, 4, 2, *w, need_weights=False)[0] + native(q, k, k, 4, 2, *w)[0],
+        x,
+        T(2, 5, 4),
+        *weights,
+        name="native multi-head attention",
+        forms=("training",),
+    )
+    suite.case_module(
+        lambda q, *w: native(q, q, q, 4, 2, *w, average_attn_weights=False),
+        x,
+        *weights,
+        name="native multi-head attention",
+        forms=("training",),
+    )
     for kind, shape in ((0, (5, 5)), (1, (2, 5))):
         mask = T(*shape, dtype=BOOL, make=lambda _, shape=shape: torch.rand(shape) < 0.3)
         suite.case(
