@@ -336,8 +336,16 @@ class Analyzer {
       return;
     }
     count_expression(e.args[0], domain, points, where, into);
+    if (is_branch(e, domain)) return;
     count_expression(e.args[1], domain, cut_by(points, structure_.condition(e.args[0], domain)), where, into);
     count_expression(e.args[2], domain, cut_by(points, structure_.negated(e.args[0], domain)), where, into);
+  }
+  // One computed condition for all elements: a branch, of which only one side runs. Which one is not known, so
+  // neither counts.
+  bool is_branch(const Expr& select, const Domain& domain) {
+    if (structure_.depends_on(select.args[0], domain) != 0 || first_read(select.args[0]) == nullptr) return false;
+    branches_ = true;
+    return true;
   }
   DType argument_type(const Expr& e) const {
     const Expr& last = program_.exprs[e.args[loops::info(e.function).arity - 1]];
@@ -362,6 +370,7 @@ class Analyzer {
       case ExprKind::call:
         if (e.function == Function::select) {
           demand_reads(e.args[0], domain, points, where, own);
+          if (is_branch(e, domain)) return;
           demand_reads(e.args[1], domain, cut_by(points, structure_.condition(e.args[0], domain)), where, own);
           demand_reads(e.args[2], domain, cut_by(points, structure_.negated(e.args[0], domain)), where, own);
           return;
@@ -533,6 +542,7 @@ class Analyzer {
       out_.operations.push_back(std::move(operation));
     }
     out_.opaque = opaque_;
+    if (branches_) out_.assumptions.push_back("a branch is chosen by data; neither side is counted");
   }
 
   // Storage that is returned, each element once; a view of an input writes nothing.
@@ -599,6 +609,7 @@ class Analyzer {
   std::set<ArrayId> used_outside_;
   std::map<std::string, int64_t> opaque_;
   bool in_view_ = false;
+  bool branches_ = false;
   Analysis out_;
 };
 

@@ -596,7 +596,7 @@ class Reader {
     if (const auto* known = std::get_if<int64_t>(&condition)) return name_results(outputs, inline_graph(arguments.graphs[*known ? 0 : 1], arguments.after, depth), scope);
     const std::vector<graph::ValueId> yes = inline_graph(arguments.graphs[0], arguments.after, depth);
     const std::vector<graph::ValueId> no = inline_graph(arguments.graphs[1], arguments.after, depth);
-    graph_.assumptions.push_back(fmt::format("'{}' chooses between two branches by data; both are counted", current_));
+    graph_.assumptions.push_back(fmt::format("'{}' chooses between two branches by data; both are computed here", current_));
     std::vector<graph::ValueId> chosen;
     for (size_t i = 0; i < yes.size() && i < no.size(); ++i) {
       graph::Node node;

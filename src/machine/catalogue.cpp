@@ -23,6 +23,11 @@ bool is_called(const Machine& machine, const std::string& name) {
   return std::any_of(machine.aliases.begin(), machine.aliases.end(), [&](const std::string& alias) { return plain(alias) == name; });
 }
 
+// Names and aliases stand before [sources], so a file whose head lacks the name need not be parsed.
+bool may_be_called(const BundledFile& bundled, const std::string& name) {
+  return plain(bundled.text.substr(0, bundled.text.find("[sources]"))).find(name) != std::string::npos;
+}
+
 }  // namespace
 
 Result<std::vector<Machine>> all_machines() {
@@ -37,10 +42,14 @@ Result<std::vector<Machine>> all_machines() {
 Result<Machine> find_machine(const std::string& name) {
   if (name.ends_with(".toml")) return load_machine(name);
   const std::string wanted = plain(name);
-  LL_TRY(std::vector<Machine> machines, all_machines());
+  for (const BundledFile& bundled : bundled_files()) {
+    if (!may_be_called(bundled, wanted)) continue;
+    LL_TRY(Machine machine, parse_machine(bundled.text, std::string(bundled.file)));
+    if (is_called(machine, wanted)) return machine;
+  }
   std::vector<std::string> names;
-  for (Machine& machine : machines) {
-    if (is_called(machine, wanted)) return std::move(machine);
+  LL_TRY(const std::vector<Machine> machines, all_machines());
+  for (const Machine& machine : machines) {
     names.push_back(machine.name);
     names.insert(names.end(), machine.aliases.begin(), machine.aliases.end());
   }

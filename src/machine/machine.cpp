@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "base/shown.h"
 
@@ -19,21 +20,25 @@ using enum RateType;
 
 // The types that hold every value of `type`, so that its operands can be fed to their units unchanged. f4 (e2m1) times
 // two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16.
-std::vector<RateType> carriers(RateType type) {
+std::span<const RateType> carriers(RateType type) {
+  static constexpr RateType of_f64[] = {f64}, of_f32[] = {f32, f64}, of_tf32[] = {tf32, f32, f64}, of_f16[] = {f16, tf32, f32, f64},
+                            of_bf16[] = {bf16, tf32, f32, f64}, of_f8[] = {f8, f16, bf16, tf32, f32, f64},
+                            of_f4[] = {f4, f8, i8, f16, bf16, tf32, f32, f64}, of_i64[] = {i64}, of_i32[] = {i32, i64, f64},
+                            of_i16[] = {i16, i32, f32, f64}, of_i8[] = {i8, i16, i32, f16, bf16, tf32, f32, f64};
   switch (type) {
-    case f64: return {f64};
-    case f32: return {f32, f64};
-    case tf32: return {tf32, f32, f64};
-    case f16: return {f16, tf32, f32, f64};
-    case bf16: return {bf16, tf32, f32, f64};
-    case f8: return {f8, f16, bf16, tf32, f32, f64};
-    case f4: return {f4, f8, i8, f16, bf16, tf32, f32, f64};
-    case i64: return {i64};
-    case i32: return {i32, i64, f64};
-    case i16: return {i16, i32, f32, f64};
-    case i8: return {i8, i16, i32, f16, bf16, tf32, f32, f64};
+    case f64: return of_f64;
+    case f32: return of_f32;
+    case tf32: return of_tf32;
+    case f16: return of_f16;
+    case bf16: return of_bf16;
+    case f8: return of_f8;
+    case f4: return of_f4;
+    case i64: return of_i64;
+    case i32: return of_i32;
+    case i16: return of_i16;
+    case i8: return of_i8;
   }
-  return {type};
+  return of_f32;
 }
 
 // What stands in for a type that no unit has: an operation on the wide type takes at least one on the narrow type.
@@ -73,35 +78,45 @@ double best_per_clock(const std::vector<Rate>& rates, RateType type) {
   return best == 0 && next ? best_per_clock(rates, *next) : best;
 }
 
+// The best way found so far to multiply; its name is made only for the winner.
 struct Candidate {
+  enum class Way : uint8_t { matrix, vector, pieces };
   double macs_per_clock = 0;
-  std::string unit;
+  Way way = Way::matrix;
+  RateType type = f32;
+  double products = 1;
 
-  void offer(double macs, std::string name) {
-    if (macs > macs_per_clock) *this = {macs, std::move(name)};
+  void offer(const Candidate& other) {
+    if (other.macs_per_clock > macs_per_clock) *this = other;
+  }
+  std::string unit() const {
+    if (way == Way::pieces) return fmt::format("{} x {}", products, name(type));
+    return fmt::format("{} {}", way == Way::matrix ? "matrix" : "vector", name(type));
   }
 };
+constexpr auto matrix = Candidate::Way::matrix;
+constexpr auto pieces = Candidate::Way::pieces;
 
-void offer_emulations(const Machine& machine, RateType type, Candidate& best) {
+void offer_pieces(const Machine& machine, RateType type, Candidate& best) {
+  const auto offer = [&](RateType with, double products) {
+    best.offer({per_clock(machine.matrix, with) / products, pieces, with, products});
+  };
   for (const Emulation& emulation : machine.emulations) {
-    if (emulation.type != type) continue;
-    best.offer(per_clock(machine.matrix, emulation.with) / emulation.products,
-               fmt::format("{} x {}", emulation.products, name(emulation.with)));
+    if (emulation.type == type) offer(emulation.with, emulation.products);
   }
-  if (const double products = digit_products(type); products > 0) {
-    best.offer(per_clock(machine.matrix, i8) / products, fmt::format("{} x i8", products));
-  }
+  if (const double products = digit_products(type); products > 0) offer(i8, products);
 }
 
 // A matrix entry speaks for the whole machine; a type without one runs on the vector units, at two operations per
 // multiply-accumulate, or in pieces.
-void offer_native(const Machine& machine, RateType type, Candidate& best) {
+void offer_units(const Machine& machine, RateType type, Candidate& best) {
   for (const RateType carrier : carriers(type)) {
-    if (const Rate* rate = find(machine.matrix, carrier)) best.offer(rate->per_clock, fmt::format("matrix {}", name(carrier)));
-    else best.offer(per_clock(machine.vector, carrier) / 2, fmt::format("vector {}", name(carrier)));
-    offer_emulations(machine, carrier, best);
+    const Rate* rate = find(machine.matrix, carrier);
+    best.offer(rate != nullptr ? Candidate{rate->per_clock, matrix, carrier}
+                               : Candidate{per_clock(machine.vector, carrier) / 2, Candidate::Way::vector, carrier});
+    offer_pieces(machine, carrier, best);
   }
-  if (best.macs_per_clock == 0 && narrower(type)) offer_native(machine, *narrower(type), best);
+  if (best.macs_per_clock == 0 && narrower(type)) offer_units(machine, *narrower(type), best);
 }
 
 void limit_rates(std::vector<Rate>& rates, const std::vector<Rate>& measured, double operations_per_unit, double clock) {
@@ -208,13 +223,12 @@ std::string Machine::unit_text(double count) const { return fmt::format("{} {}",
 ContractionRate contraction_rate(const Machine& machine, DType dtype, MathMode mode) {
   const RateType type = rate_type(dtype);
   Candidate best;
-  offer_native(machine, type, best);
-  if (type == f32 && mode != MathMode::strict) offer_native(machine, tf32, best);
+  offer_units(machine, type, best);
+  if (type == f32 && mode != MathMode::strict) offer_units(machine, tf32, best);
   if (type == f32 && mode == MathMode::fast16) {
-    best.offer(per_clock(machine.matrix, bf16), "matrix bf16");
-    best.offer(per_clock(machine.matrix, f16), "matrix f16");
+    for (const RateType half : {bf16, f16}) best.offer({per_clock(machine.matrix, half), matrix, half});
   }
-  return {best.macs_per_clock * machine.clock(), best.unit};
+  return {best.macs_per_clock * machine.clock(), best.unit()};
 }
 
 Machine with_clock(Machine machine, double hz) {

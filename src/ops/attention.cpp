@@ -14,6 +14,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+Shape appended(Shape shape, std::initializer_list<int64_t> more) {
+  shape.insert(shape.end(), more);
+  return shape;
+}
+
 Shape without_matrix(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 bool may_be_blind(const AttentionInputs& inputs) { return inputs.mask && inputs.zero_where_blind; }
@@ -27,6 +32,16 @@ void require_rank(const AttentionInputs& inputs) {
   require(inputs.key.shape[size_t(rank) - 2] == inputs.value.shape[size_t(rank) - 2], "there are as many keys as values");
   common_dtype(inputs.query, inputs.key);
   common_dtype(inputs.query, inputs.value);
+}
+
+// Rows [loops..., rows, n] divided by sums [loops..., rows], as [..., heads, rows, n].
+Tensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const Tensor& rows, const Tensor& sums, bool zero_where_empty) {
+  const Shape shape = loops.query_shape({loops.rows, rows.shape.back()});
+  const Tensor values = l.reshape(rows, shape), divisors = l.reshape(sums, loops.query_shape({loops.rows}));
+  return l.map(dtype, shape, [&](const Indices& i) {
+    const Ex sum = l.read(divisors, {i.begin(), i.end() - 1}), value = l.read(values, i);
+    return zero_where_empty ? select(sum == 0.0, 0.0, value / sum) : value / sum;
+  });
 }
 
 }  // namespace
@@ -57,11 +72,8 @@ AttentionLoops::AttentionLoops(const AttentionInputs& inputs) {
   }
 }
 
-Shape AttentionLoops::shape(std::initializer_list<int64_t> more) const {
-  Shape shape = extents_;
-  shape.insert(shape.end(), more);
-  return shape;
-}
+Shape AttentionLoops::shape(std::initializer_list<int64_t> more) const { return appended(extents_, more); }
+Shape AttentionLoops::query_shape(std::initializer_list<int64_t> more) const { return appended(leading_, more); }
 
 Indices AttentionLoops::query_side(const Indices& loops) const {
   Indices index(loops.begin(), loops.begin() + int64_t(count()));
@@ -118,36 +130,22 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
     Indices at(i.begin(), i.end() - 1);
     return l.read(weights, extended(at, {j[0]})) * l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
   });
-  const Tensor normalised = l.map(inputs.query.dtype, mixed.shape, [&](const Indices& i) {
-    const Ex sum = l.read(result.sums, {i.begin(), i.end() - 1}), value = l.read(mixed, i);
-    return guarded ? select(sum == 0.0, 0.0, value / sum) : value / sum;
-  });
-  Shape shape = loops.leading();
-  shape.insert(shape.end(), {loops.rows, loops.value_features});
-  result.out = l.reshape(normalised, std::move(shape));
+  result.out = divided_by_sums(l, inputs.query.dtype, loops, mixed, result.sums, guarded);
   return result;
 }
 
 Tensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
-  const AttentionLoops loops(inputs);
-  const Tensor split = l.map(dtype, attention.exponentials.shape, [&](const Indices& i) {
-    const Ex sum = l.read(attention.sums, {i.begin(), i.end() - 1}), value = l.read(attention.exponentials, i);
-    return may_be_blind(inputs) ? select(sum == 0.0, 0.0, value / sum) : value / sum;
-  });
-  Shape shape = loops.leading();
-  shape.insert(shape.end(), {loops.rows, loops.columns});
-  return l.reshape(split, std::move(shape));
+  return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention.sums, may_be_blind(inputs));
 }
 
 Tensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
   const AttentionLoops loops(inputs);
-  const Tensor split = l.map(dtype, attention.sums.shape, [&](const Indices& i) {
-    const Ex sum = l.read(attention.sums, i), logarithm = l.read(attention.maxima, i) + call(Function::log, sum);
+  const Shape shape = loops.query_shape({loops.rows});
+  const Tensor sums = l.reshape(attention.sums, shape), maxima = l.reshape(attention.maxima, shape);
+  return l.map(dtype, shape, [&](const Indices& i) {
+    const Ex sum = l.read(sums, i), logarithm = l.read(maxima, i) + call(Function::log, sum);
     return convert(may_be_blind(inputs) ? select(sum == 0.0, infinity, logarithm) : logarithm, dtype);
   });
-  Shape shape = loops.leading();
-  shape.push_back(loops.rows);
-  return l.reshape(split, std::move(shape));
 }
 
 double attention_scale(OpCall& c, const Tensor& query) {

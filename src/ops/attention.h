@@ -21,11 +21,11 @@ class AttentionLoops {
  public:
   explicit AttentionLoops(const AttentionInputs& inputs);
   const Shape& extents() const { return extents_; }  // of the loops
-  const Shape& leading() const { return leading_; }  // of the query side: batch and heads
   size_t count() const { return extents_.size(); }
   bool shares_heads() const { return shared_ > 1; }
   int64_t sharing() const { return shared_; }  // query heads per key head
-  Shape shape(std::initializer_list<int64_t> more) const;
+  Shape shape(std::initializer_list<int64_t> more) const;        // the loops' extents, then some more
+  Shape query_shape(std::initializer_list<int64_t> more) const;  // batch and query heads, then some more
   Indices query_side(const Indices& loops) const;  // batch and query head
   Indices key_side(const Indices& loops) const;    // batch and key head
 

@@ -63,13 +63,11 @@ struct Gradients {
 
   // A bias that was broadcast gets the sum.
   Tensor of_bias(const Tensor& bias) {
-    const size_t n = loops.leading().size();
-    Shape full = loops.leading();
-    full.insert(full.end(), {loops.rows, loops.columns});
+    const Shape full = loops.query_shape({loops.rows, loops.columns});
     const Tensor spread = l.reshape(logits, full);
     std::vector<int64_t> summed;
-    for (size_t d = 0; d < n + 2; ++d) {
-      const int64_t own = int64_t(d) - int64_t(n + 2) + bias.rank();
+    for (size_t d = 0; d < full.size(); ++d) {
+      const int64_t own = int64_t(d) - int64_t(full.size()) + bias.rank();
       if (own < 0 || (bias.shape[size_t(own)] == 1 && full[d] != 1)) summed.push_back(int64_t(d));
     }
     return l.reshape(summed.empty() ? l.cast(spread, bias.dtype) : sum_over(l, bias.dtype, spread, summed), bias.shape);

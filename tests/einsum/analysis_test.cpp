@@ -82,6 +82,15 @@ TEST(Work, ExpandedOperandsAreComputedOnce) {
   EXPECT_EQ(analysis_of(text).work.total_vector_ops(), 64);
 }
 
+TEST(Work, ABranchByDataCountsNeitherSide) {
+  const Analysis a = analysis_of(
+      "program p(flag: bool[], x: f32[64], w: f32[64, 64]) -> (y) {\n"
+      "  h: f32[64] = for i: sum k in 64: x[k] * w[i, k]\n"
+      "  y: f32[64] = for i: if(flag[], h[i], x[i])\n}");
+  EXPECT_EQ(a.work.total_macs(), 0);
+  EXPECT_EQ(a.assumptions.size(), 1u);
+}
+
 TEST(Work, BroadcastBatchDimensionsCountInFull) {
   EXPECT_EQ(macs("program p(a: f32[1, 4, 32, 16], b: f32[8, 4, 16, 32]) -> (c) { c: f32[8, 4, 32, 32] = for n, h, i, j: sum k in 16: a[0, h, i, k] * b[n, h, k, j] }"), 524288);
 }
