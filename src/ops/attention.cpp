@@ -94,6 +94,8 @@ Indices extended(Indices indices, std::initializer_list<Ix> more) {
 Tensor attention_logits(Lowering& l, const AttentionInputs& inputs, const AttentionLoops& loops) {
   const DType compute = compute_of(inputs);
   const size_t n = loops.count();
+  const Shape full = loops.query_shape({loops.rows, loops.columns});
+  if (inputs.mask && broadcast(full, inputs.mask->shape) != full) fail(fmt::format("a mask of shape {} does not fit scores of shape {}", to_string(inputs.mask->shape), to_string(full)));
   const Tensor scores = l.reduce(compute, loops.shape({loops.rows, loops.columns}), Reducer::sum, {loops.features}, [&](const Indices& i, const Indices& d) {
     return l.read_broadcast(inputs.query, extended(loops.query_side(i), {i[n], d[0]})) * l.read_broadcast(inputs.key, extended(loops.key_side(i), {i[n + 1], d[0]}));
   });
