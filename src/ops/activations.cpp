@@ -28,6 +28,8 @@ Ex mish(Ex x) { return x * call(Function::tanh, call(Function::softplus, x)); }
 
 Ex log_sigmoid(Ex x) { return min(x, 0.0) - call(Function::log1p, call(Function::exp, -call(Function::abs, x))); }
 
+double shrink_width(OpCall& c) { return round_to(c.tensor("self").dtype, c.number("lambd", 0.5)); }
+
 namespace {
 
 bool tanh_approximation(OpCall& c) {
@@ -113,11 +115,11 @@ void register_activations(Registry& r) {
   r.add("softplus", "self, beta, threshold", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return softplus(x, c.number("beta", 1), c.number("threshold", 20)); }); });
   r.add("threshold", "self, threshold, value", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return select(x <= c.number("threshold", 0), c.number("value", 0), x); }); });
   r.add("hardshrink", "self, lambd", [](OpCall& c) {
-    const double lambd = c.number("lambd", 0.5);
+    const double lambd = shrink_width(c);
     unary(c, Promotion::same, [&](Ex x) { return select(x >= -lambd && x <= lambd, 0.0, x); });
   });
   r.add("softshrink", "self, lambd", [](OpCall& c) {
-    const double lambd = c.number("lambd", 0.5);
+    const double lambd = shrink_width(c);
     unary(c, Promotion::same, [&](Ex x) { return select(x > lambd, x - lambd, select(x < -lambd, x + lambd, x * 0.0)); });
   });
   r.add("glu", "self, dim", define_glu);

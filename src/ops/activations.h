@@ -1,7 +1,7 @@
 // Activation functions as expressions, shared by the operators and by what they are fused into.
 #pragma once
 
-#include "ops/lowering.h"
+#include "ops/op_call.h"
 
 namespace lightline::ops {
 
@@ -11,6 +11,9 @@ struct EluScales {
   double input_scale = 1;
 };
 EluScales selu_scales();
+
+// `lambd`, which PyTorch rounds to the dtype of the tensor before it compares.
+double shrink_width(OpCall& c);
 
 Ex relu(Ex x);
 Ex leaky_relu(Ex x, double slope);

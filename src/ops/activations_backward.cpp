@@ -69,10 +69,11 @@ void define_prelu_backward(OpCall& c) {
 
 void define_logit_backward(OpCall& c) {
   const bool bounded = c.has("eps");
-  const double eps = c.number("eps", 0);
+  const DType dtype = c.tensor("self").dtype;
+  const double low = round_to(dtype, c.number("eps", 0)), high = round_to(dtype, 1 - low);
   backward(c, [&](Ex g, Ex x) {
     const Ex slope = g / (x * (1.0 - x));
-    if (bounded) return select(x < eps || x > 1 - eps, 0.0, slope);
+    if (bounded) return select(x < low || x > high, 0.0, slope);
     return select(x < 0.0 || x > 1.0, std::nan(""), slope);
   });
 }
@@ -103,7 +104,7 @@ void register_activations_backward(Registry& r) {
   });
   const auto shrink = [&](const char* name, const char* gradient) {
     r.add(name, std::string(gradient) + ", self, lambd", [gradient](OpCall& c) {
-      const double lambd = c.number("lambd", 0.5);
+      const double lambd = shrink_width(c);
       backward(c, [&](Ex g, Ex x) { return zero_if(x >= -lambd && x <= lambd, g); }, "self", gradient);
     });
   };

@@ -25,6 +25,15 @@ Ix clamped_position(Lowering& l, Ex index, int64_t extent) {
   return l.index(max(min(at, number(at, extent - 1)), number(at, int64_t(0))), inside(extent));
 }
 
+Ix clamped_position(Lowering& l, const Ix& index, int64_t extent) {
+  const Range range = l.algebra().range(index.sum);
+  if (range.low >= 0 && range.high < extent) return index;
+  Ex at = value(index);
+  if (range.high >= extent) at = min(at, number(at, extent - 1));
+  if (range.low < 0) at = max(at, number(at, int64_t(0)));
+  return l.index(at, inside(extent));
+}
+
 Tensor running_count(Lowering& l, const Tensor& mask) {
   const Tensor flat = l.reshape(mask, {mask.size()});
   const Tensor count = l.scan(DType::i64, flat.shape, 0, [&](const Indices& i, const Lowering::Self& before) {

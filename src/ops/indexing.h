@@ -13,6 +13,7 @@ Ix position(Lowering& l, Ex index, int64_t extent);
 Ix wrapped_position(Lowering& l, Ex index, int64_t extent);
 // The nearest position inside.
 Ix clamped_position(Lowering& l, Ex index, int64_t extent);
+Ix clamped_position(Lowering& l, const Ix& index, int64_t extent);
 
 // How many elements of a mask are true up to and with each one, in row-major order; has the mask's shape.
 Tensor running_count(Lowering& l, const Tensor& mask);

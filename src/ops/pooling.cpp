@@ -146,8 +146,6 @@ Ex WindowSize::at(Lowering& l, const Indices& output, DType wide) const {
   return convert(constant == 1 ? *varying : *varying * double(constant), wide);
 }
 
-namespace {
-
 Tensor average(OpCall& c, const Tensor& x, const Windows& w) {
   Lowering& l = c.lowering();
   require(category(x.dtype) != Category::boolean, "an average pool needs numbers");
@@ -166,6 +164,8 @@ Tensor average(OpCall& c, const Tensor& x, const Windows& w) {
 }
 
 // ---- maxima ----
+
+namespace {
 
 Literal lowest(DType dtype) {
   switch (dtype) {

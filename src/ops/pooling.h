@@ -50,6 +50,9 @@ class WindowSize {
   int64_t override_ = 0;
 };
 
+// The average of every window.
+Tensor average(OpCall& c, const Tensor& x, const Windows& w);
+
 void register_pooling_backward(Registry& r);
 
 }  // namespace lightline::ops

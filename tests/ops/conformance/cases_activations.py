@@ -59,6 +59,11 @@ def backward(suite: Suite) -> None:
     suite.case("aten.softplus_backward", GRADIENT, T(4, 6), 2, 3, dtypes=FLOATS)
     suite.case("aten.hardshrink_backward", GRADIENT, T(4, 6), 0.5, dtypes=FLOATS)
     suite.case("aten.softshrink_backward", GRADIENT, T(4, 6), 0.5, dtypes=FLOATS)
+    edge = T(4, values=[0.1, -0.1, 0.2, 0.8])
+    for name in ("threshold", "hardshrink", "softshrink", "logit"):
+        arguments = (T(4), edge, 0.1 if name != "logit" else 0.2)
+        suite.case(f"aten.{name}_backward", *arguments, dtypes=FLOATS, tolerance={F64: (1e-7, 1e-7)})
+    suite.case("aten.hardshrink", edge, 0.1, dtypes=FLOATS)
     suite.case("aten.elu_backward", GRADIENT, 1.5, 2.0, 0.5, False, T(4, 6), dtypes=FLOATS)
     suite.case("aten.elu_backward", GRADIENT, 1.5, 2.0, 1, True, T(4, 6), dtypes=FLOATS)
     suite.case("aten.glu_backward", T(4, 3), T(4, 6), -1, dtypes=FLOATS)

@@ -1,0 +1,123 @@
+#include "report/arch_report.h"
+#include "report/json.h"
+
+namespace lightline::report {
+namespace {
+
+using machine::Machine;
+using machine::MathMode;
+using machine::MemoryLevel;
+using machine::Number;
+using machine::Rate;
+
+Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
+Json sourced(const Number& value, double scale = 1) {
+  return value.value > 0 ? Json{{"value", number(value.value / scale)}, {"source", value.source}} : Json(nullptr);
+}
+
+Json rates_json(const std::vector<Rate>& rates, double operations, double clock) {
+  Json list = Json::array();
+  for (const Rate& rate : rates) {
+    list.push_back({{"type", machine::name(rate.type)},
+                    {"per_clock", number(rate.per_clock)},
+                    {"tera_per_s", number(rate.per_clock * operations * clock / 1e12)},
+                    {"datasheet_tera_per_s", known(rate.datasheet_tera)},
+                    {"datasheet_mhz", known(rate.datasheet_hz / 1e6)},
+                    {"source", rate.source}});
+  }
+  return list;
+}
+
+Json measured_rates(const std::vector<Rate>& rates) {
+  Json list = Json::array();
+  for (const Rate& rate : rates) list.push_back({{"type", machine::name(rate.type)}, {"tera_per_s", number(rate.datasheet_tera)}, {"source", rate.source}});
+  return list;
+}
+
+Json memory_json(const MemoryLevel& memory) {
+  Json json{{"name", memory.name}, {"kind", memory.on_chip ? "on_chip" : "device"}, {"usable", memory.usable}, {"bytes", sourced(memory.bytes)}};
+  if (memory.on_chip) {
+    json["bytes_per_clock"] = sourced(memory.bytes_per_clock);
+  } else {
+    json["bytes_per_s"] = sourced(memory.bytes_per_second);
+    json["bytes_per_s_by_clocks"] = memory.clock_hz > 0 ? Json{{"value", number(memory.by_clocks())}, {"source", memory.clock_source}} : Json(nullptr);
+  }
+  return json;
+}
+
+// The rates that bounds use.
+Json bounds_json(const Machine& machine) {
+  Json products, vector, transcendental;
+  for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16}) {
+    for (int i = 0; i < dtype_count; ++i) {
+      const machine::ContractionRate best = machine::contraction_rate(machine, DType(i), mode);
+      products[std::string(machine::name(mode))][std::string(name(DType(i)))] = {{"tera_per_s", number(2e-12 * best.macs_per_second)}, {"unit", best.unit}};
+    }
+  }
+  for (int i = 0; i < dtype_count; ++i) {
+    vector[std::string(name(DType(i)))] = number(machine.vector_rate(DType(i)) / 1e12);
+    if (is_float(DType(i))) transcendental[std::string(name(DType(i)))] = number(machine.transcendental_rate(DType(i)) / 1e12);
+  }
+  return {{"clock_mhz", number(machine.clock() / 1e6)},
+          {"bandwidth_bytes_per_s", number(machine.bandwidth())},
+          {"on_chip_bytes", number(machine.on_chip_bytes())},
+          {"usable_cache_bytes", number(machine.usable_cache_bytes())},
+          {"products", std::move(products)},
+          {"vector_tera_per_s", std::move(vector)},
+          {"transcendental_tera_per_s", std::move(transcendental)}};
+}
+
+}  // namespace
+
+std::string arch_list_json(const std::vector<Machine>& machines) {
+  Json json = document("lightline.arch_list", 1);
+  json["machines"] = Json::array();
+  for (const Machine& machine : machines) {
+    json["machines"].push_back({{"name", machine.name},
+                                {"vendor", machine.vendor},
+                                {"kind", machine::name(machine.kind)},
+                                {"architecture", machine.architecture},
+                                {"year", machine.year},
+                                {"aliases", machine.aliases},
+                                {"clock_mhz", number(machine.clock() / 1e6)},
+                                {"bandwidth_bytes_per_s", number(machine.bandwidth())},
+                                {"device_bytes", number(machine.device_bytes())},
+                                {"on_chip_bytes", number(machine.on_chip_bytes())},
+                                {"tdp_watts", known(machine.tdp_watts.value)},
+                                {"price_usd", known(machine.price_usd.value)}});
+  }
+  return to_text(json);
+}
+
+std::string arch_json(const Machine& machine) {
+  Json json = document("lightline.arch", 1);
+  json["name"] = machine.name;
+  json["vendor"] = machine.vendor;
+  json["kind"] = machine::name(machine.kind);
+  json["architecture"] = machine.architecture;
+  json["compute_capability"] = machine.compute_capability.empty() ? Json(nullptr) : Json(machine.compute_capability);
+  json["aliases"] = machine.aliases;
+  json["notes"] = machine.notes;
+  json["year"] = machine.year;
+  json["clock_mhz"] = {{"base", sourced(machine.clocks.base, 1e6)}, {"boost", sourced(machine.clocks.boost, 1e6)}, {"max", sourced(machine.clocks.max, 1e6)}, {"locked", known(machine.clocks.locked / 1e6)}};
+  json["units"] = {{"name", machine.unit_name}, {"count", number(machine.units.value)}, {"source", machine.units.source}};
+  json["matrix"] = rates_json(machine.matrix, 2, machine.clock());
+  json["emulation"] = Json::array();
+  for (const machine::Emulation& emulation : machine.emulations) {
+    json["emulation"].push_back({{"type", machine::name(emulation.type)}, {"with", machine::name(emulation.with)}, {"products", number(emulation.products)}, {"source", emulation.source}});
+  }
+  json["vector"] = rates_json(machine.vector, 1, machine.clock());
+  json["transcendental"] = rates_json(machine.special, 1, machine.clock());
+  json["memory"] = Json::array();
+  for (const MemoryLevel& memory : machine.memories) json["memory"].push_back(memory_json(memory));
+  json["tdp_watts"] = sourced(machine.tdp_watts);
+  json["price_usd"] = sourced(machine.price_usd);
+  json["measured"] = nullptr;
+  if (const machine::Measured& measured = machine.measured; !measured.empty()) {
+    json["measured"] = {{"bytes_per_s", sourced(measured.bytes_per_second)}, {"matrix", measured_rates(measured.matrix)}, {"vector", measured_rates(measured.vector)}, {"transcendental", measured_rates(measured.special)}};
+  }
+  json["bounds"] = bounds_json(machine);
+  return to_text(json);
+}
+
+}  // namespace lightline::report
