@@ -14,7 +14,7 @@ define compile
 	@cmake --build --preset $(1) --target $(2)
 endef
 
-.PHONY: help build test test-long demo static bench lint format fuzz clean
+.PHONY: help build test test-long check-bounds demo static bench lint format fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -37,6 +37,10 @@ test-long: ## the tests with long cases, then again under the address and undefi
 	@LIGHTLINE_LONG=1 scripts/run_tests build
 	$(call compile,debug,all)
 	@scripts/run_tests build-debug
+
+DATA ?= ../shared/data
+check-bounds: build ## hold the bounds against measured times under DATA
+	@if [[ -d $(DATA)/kernelbench ]]; then scripts/check_bounds build/lightline $(DATA); else echo "skipped: no measured times under $(DATA)"; fi
 
 static: ## build-static/lightline, which needs no shared libraries beyond libc and libm
 	@scripts/setup build static

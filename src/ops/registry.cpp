@@ -76,6 +76,7 @@ const Registry& Registry::all() {
     family("quantised", register_quantised);
     family("indexing", register_indexing);
     family("sorting", register_sorting);
+    family("interpolation", register_interpolation);
     return r;
   }();
   return registry;

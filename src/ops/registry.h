@@ -71,5 +71,6 @@ void register_recurrent(Registry& registry);
 void register_quantised(Registry& registry);
 void register_indexing(Registry& registry);
 void register_sorting(Registry& registry);
+void register_interpolation(Registry& registry);
 
 }  // namespace lightline::ops
