@@ -98,7 +98,7 @@ struct Machine {
   std::string compute_capability;  // NVIDIA: "9.0"
   std::vector<std::string> aliases;
   std::string notes;
-  int year = 0;
+  int year = 0;  // of release; 0: not known
   Clocks clocks;
   std::string unit_name;  // "SM", "CU", "core"
   Number units;

@@ -87,8 +87,8 @@ class MachineReader {
     LL_TRY(machine_.compute_capability, toml_.optional_text(file, "compute_capability"));
     LL_TRY(machine_.notes, toml_.optional_text(file, "notes"));
     LL_TRY(machine_.aliases, toml_.texts(file, "aliases"));
-    LL_TRY(const double year, toml_.positive(file, "year"));
-    if (year != std::floor(year) || year < 1970 || year > 2100) {
+    LL_TRY(const double year, toml_.optional_positive(file, "year"));
+    if (year != 0 && (year != std::floor(year) || year < 1970 || year > 2100)) {
       return toml_.error_at(file.table->get("year")->source(), ErrorCode::range, fmt::format("'year' must be a year, not {}", year));
     }
     machine_.year = int(year);

@@ -83,7 +83,8 @@ class Writer {
       for (const std::string& alias : machine.aliases) aliases.push_back(quoted(alias));
       text_ += fmt::format("aliases = [{}]\n", fmt::join(aliases, ", "));
     }
-    text_ += fmt::format("year = {}\n\n[sources]\n", machine.year);
+    if (machine.year > 0) text_ += fmt::format("year = {}\n", machine.year);
+    text_ += "\n[sources]\n";
     for (const std::string& source : sources_) text_ += fmt::format("{} = {}\n", key(source), quoted(source));
   }
 

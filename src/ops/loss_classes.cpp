@@ -102,7 +102,9 @@ CrossEntropy cross_entropy_of(OpCall& c) {
   require(x.rank() >= 1, "scores have a dimension of classes");
   const size_t class_dim = x.rank() >= 2 ? 1 : 0;
   const SoftmaxDim softmax = softmax_dim(l, x, int64_t(class_dim));
-  return {softmax, log_sum_exp(l, softmax), c.tensor_if("weight"), c.number("label_smoothing", 0), class_dim, compute_type(x.dtype)};
+  const auto weight = c.tensor_if("weight");
+  if (weight) require(weight->shape == Shape{x.shape[class_dim]}, fmt::format("there are {} weights for {} classes", weight->size(), x.shape[class_dim]));
+  return {softmax, log_sum_exp(l, softmax), weight, c.number("label_smoothing", 0), class_dim, compute_type(x.dtype)};
 }
 
 void cross_entropy_of_labels(OpCall& c) {

@@ -21,7 +21,7 @@ BatchNorm batch_norm_call(const OpCall& c, std::optional<bool> training) {
   b.eps = c.has("epsilon") ? c.number("epsilon", 1e-5) : c.number("eps", 1e-5);
   require(b.x.rank() >= 2, "batch norm needs a tensor of rank 2 or more");
   for (const auto* t : {&b.weight, &b.bias, &b.running_mean, &b.running_var})
-    if (*t) require((*t)->size() == b.x.shape[1], fmt::format("an operand of batch norm has {} values for {} channels", (*t)->size(), b.x.shape[1]));
+    if (*t) require(is_float((*t)->dtype) && (*t)->size() == b.x.shape[1], fmt::format("an operand of batch norm has {} values of {} for {} channels", (*t)->size(), name((*t)->dtype), b.x.shape[1]));
   require(b.training || (b.running_mean && b.running_var), "batch norm without training needs running statistics");
   return b;
 }

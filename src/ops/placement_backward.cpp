@@ -86,6 +86,7 @@ void unfold_backward(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   const int64_t step = c.integer("step");
   require(step >= 1 && step <= int64_t(1) << 40, "an unfolding's step is positive");
+  for (size_t i = 0; i < sizes.size(); ++i) require(i == dim || grad.shape[i] == sizes[i], "the gradient of an unfolding has the input's other extents");
   const int64_t last = (grad.shape[dim] - 1) * step + grad.shape.back() - 1;
   require(grad.size() == 0 || last < sizes[dim], "the gradient of an unfolding reaches beyond the input");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {

@@ -53,7 +53,8 @@ class Footnotes {
 };
 
 std::string head(const Machine& machine, Footnotes& notes) {
-  std::string text = fmt::format("{}: {} {}, {} ({})\n", machine.name, machine.vendor, machine::name(machine.kind), machine.architecture, machine.year);
+  std::string text = fmt::format("{}: {} {}, {}{}\n", machine.name, machine.vendor, machine::name(machine.kind), machine.architecture,
+                                 machine.year > 0 ? fmt::format(" ({})", machine.year) : "");
   if (!machine.aliases.empty()) text += fmt::format("also called {}\n", fmt::join(machine.aliases, ", "));
   if (!machine.notes.empty()) text += machine.notes + "\n";
   Table table({{"", Align::left}, {"", Align::right}, {"source", Align::left}});
@@ -132,7 +133,7 @@ std::vector<Figure> figures(const Machine& machine) {
   std::vector<Figure> list;
   const auto add = [&](std::string name, double value, std::string text) { list.push_back({std::move(name), value, value == 0 ? "-" : std::move(text)}); };
   add("year", 0, fmt::format("{}", machine.year));
-  list.back().text = fmt::format("{}", machine.year);
+  if (machine.year > 0) list.back().text = fmt::format("{}", machine.year);
   add("clock", machine.clock(), clock_text(machine.clock()));
   add("units", machine.units.value, machine.unit_text(machine.units.value));
   for (const DType dtype : contraction_types) {

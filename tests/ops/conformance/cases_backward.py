@@ -34,8 +34,17 @@ def gathers(suite: Suite) -> None:
     suite.case("aten.embedding_backward", T(2, 6, 4), rows, 7, -1, False, False)
     chosen = T(3, 5, dtype=I64, kind="indices", limit=4)
     suite.case("aten.value_selecting_reduction_backward", T(3, 5), 1, chosen, [3, 4, 5], False, dtypes=FLOATS)
-    suite.case("aten.value_selecting_reduction_backward", T(3, 1, 5), 1, T(3, 1, 5, dtype=I64, kind="indices", limit=4), [3, 4, 5], True)
-    suite.case("aten.index_select_backward", T(3, 6, 2), [3, 4, 2], 1, T(6, dtype=I64, kind="indices", limit=4), dtypes=FLOATS)
+    suite.case(
+        "aten.value_selecting_reduction_backward",
+        T(3, 1, 5),
+        1,
+        T(3, 1, 5, dtype=I64, kind="indices", limit=4),
+        [3, 4, 5],
+        True,
+    )
+    suite.case(
+        "aten.index_select_backward", T(3, 6, 2), [3, 4, 2], 1, T(6, dtype=I64, kind="indices", limit=4), dtypes=FLOATS
+    )
 
 
 def noise(suite: Suite) -> None:
@@ -47,4 +56,14 @@ def noise(suite: Suite) -> None:
     suite.case("aten.rrelu_with_noise", T(3, 4), T(3, 4), 0.1, 0.3, dtypes=(F32, F64))
     suite.case("aten.rrelu_with_noise_functional", T(3, 4), T(3, 4), 0.1, 0.3)
     for training in (False, True):
-        suite.case("aten.rrelu_with_noise_backward", T(3, 4), T(3, 4), T(3, 4, low=0.1, high=0.3), 0.1, 0.3, training, False, dtypes=(F32, F64))
+        suite.case(
+            "aten.rrelu_with_noise_backward",
+            T(3, 4),
+            T(3, 4),
+            T(3, 4, low=0.1, high=0.3),
+            0.1,
+            0.3,
+            training,
+            False,
+            dtypes=(F32, F64),
+        )

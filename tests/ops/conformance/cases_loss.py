@@ -36,12 +36,21 @@ def pairs(suite: Suite) -> None:
         suite.case("aten.binary_cross_entropy", T(4, values=[0, 1, 0, 1]), T(4, values=[0, 1, 1, 0]), None, reduction)
         suite.case("aten.binary_cross_entropy_with_logits", x, share, None, None, reduction, dtypes=FLOATS)
         suite.case("aten.binary_cross_entropy_with_logits", x, share, T(3, 4), T(4), reduction)
-        suite.case("aten.binary_cross_entropy_with_logits", T(4, values=[-200, 200, 0, 50]), T(4, low=0, high=1), None, None, reduction)
+        suite.case(
+            "aten.binary_cross_entropy_with_logits",
+            T(4, values=[-200, 200, 0, 50]),
+            T(4, low=0, high=1),
+            None,
+            None,
+            reduction,
+        )
         suite.case("aten.kl_div", x, share, reduction, dtypes=FLOATS)
         suite.case("aten.kl_div", x, y, reduction, log_target=True)
         suite.case("aten.kl_div", T(4), T(4, values=[0, 0.5, 0, 1]), reduction)
         for flags in ((True, False), (False, True), (True, True)):
-            suite.case("aten.poisson_nll_loss", T(3, 4, low=0.1, high=2), T(3, 4, low=0, high=4), *flags, 1e-8, reduction)
+            suite.case(
+                "aten.poisson_nll_loss", T(3, 4, low=0.1, high=2), T(3, 4, low=0, high=4), *flags, 1e-8, reduction
+            )
         suite.case("aten.soft_margin_loss", x, sign, reduction, dtypes=(F32, F64, BF16))
         suite.case("aten.hinge_embedding_loss", x, sign, 1.0, reduction, dtypes=(F32, F64))
         suite.case("aten.margin_ranking_loss", x, y, sign, 0.2, reduction, dtypes=(F32, F64))
@@ -78,7 +87,15 @@ def labels(suite: Suite) -> None:
             suite.case(f"aten.{name}", scores, classes(6, count=5), None, reduction, 2)
             suite.case(f"aten.{name}", T(5), classes(count=5), None, reduction, -100)
         for name in ("nll_loss2d", "nll_loss2d_forward", "nll_loss_nd"):
-            suite.case(f"aten.{name}", T(2, 5, 3, 4), classes(2, 3, 4, count=5, ignored=-100), weight, reduction, -100, dtypes=(F32, F64))
+            suite.case(
+                f"aten.{name}",
+                T(2, 5, 3, 4),
+                classes(2, 3, 4, count=5, ignored=-100),
+                weight,
+                reduction,
+                -100,
+                dtypes=(F32, F64),
+            )
         suite.case("aten.nll_loss_nd", T(2, 5, 3, 2, 2), classes(2, 3, 2, 2, count=5), None, reduction)
     suite.case("aten.ctc_loss.IntList", T(6, 2, 4), classes(2, 3, count=3), [6, 5], [3, 2], runs=False)
 
@@ -128,11 +145,22 @@ def backward(suite: Suite) -> None:
         suite.case("aten.nll_loss_backward", grad, T(6, 5), classes(6, count=5), None, *rest, dtypes=FLOATS)
         suite.case("aten.nll_loss_backward", grad, T(6, 5), classes(6, count=5, ignored=-100), weight, *rest)
         grad = T(2, 3, 4) if reduction == NONE else T()
-        suite.case("aten.nll_loss2d_backward", grad, T(2, 5, 3, 4), classes(2, 3, 4, count=5, ignored=-100), weight, *rest)
+        suite.case(
+            "aten.nll_loss2d_backward", grad, T(2, 5, 3, 4), classes(2, 3, 4, count=5, ignored=-100), weight, *rest
+        )
 
 
 def modules(suite: Suite) -> None:
     functional = torch.nn.functional
-    suite.case_module(lambda x, y: functional.kl_div(x, y, reduction="batchmean"), T(3, 4), T(3, 4, low=0, high=1), name="batchmean")
-    suite.case_module(lambda x, y: functional.multilabel_soft_margin_loss(x, y), T(3, 4), T(3, 4, low=0, high=1), name="multilabel")
-    suite.case_module(lambda x, y: functional.cross_entropy(x, y, label_smoothing=0.1), T(3, 4), classes(3, count=4), name="cross_entropy")
+    suite.case_module(
+        lambda x, y: functional.kl_div(x, y, reduction="batchmean"), T(3, 4), T(3, 4, low=0, high=1), name="batchmean"
+    )
+    suite.case_module(
+        lambda x, y: functional.multilabel_soft_margin_loss(x, y), T(3, 4), T(3, 4, low=0, high=1), name="multilabel"
+    )
+    suite.case_module(
+        lambda x, y: functional.cross_entropy(x, y, label_smoothing=0.1),
+        T(3, 4),
+        classes(3, count=4),
+        name="cross_entropy",
+    )

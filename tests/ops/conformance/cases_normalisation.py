@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import torch
-from harness import BF16, F16, F32, F64, FLOATS, Suite, T
+from harness import BF16, F16, F32, F64, FLOATS, U8, Suite, T
+
+# The CPU's gradients of narrow floats add up in the narrow type.
+NARROW_SUMS = {BF16: (4e-2, 4e-2), F16: (4e-3, 1e-2)}
 
 
 def cases(suite: Suite) -> None:
@@ -15,10 +18,22 @@ def cases(suite: Suite) -> None:
     modules(suite)
 
 
-# The CPU has no kernel for this gradient; PyTorch's own decomposition stands in.
+# The CPU has no kernel for these; the same operators under names that it knows stand in.
+aten = torch.ops.aten
 LIBRARY = torch.library.Library("aten", "IMPL")
-RMS_BACKWARD = torch.ops.aten._fused_rms_norm_backward.default
-LIBRARY.impl("_fused_rms_norm_backward", torch._decomp.decomposition_table[RMS_BACKWARD], "CPU")
+STAND_INS = {
+    "_fused_rms_norm_backward": torch._decomp.decomposition_table[aten._fused_rms_norm_backward.default],
+    "cudnn_batch_norm": lambda *args: (*aten.native_batch_norm(*args), torch.empty(0, dtype=torch.uint8)),
+    "cudnn_batch_norm_backward": lambda x, grad, weight, mean, var, saved, inverse, eps, _: (
+        aten.native_batch_norm_backward(grad, x, weight, mean, var, saved, inverse, True, eps, [True, True, True])
+    ),
+    "batch_norm_stats": lambda x, eps: aten.native_batch_norm(x, None, None, None, None, True, 0.1, eps)[1:],
+    "batch_norm_elemt": lambda x, weight, bias, mean, inverse, _: aten.native_batch_norm(
+        x, weight, bias, mean, inverse.pow(-2), False, 0.1, 0.0
+    )[0],
+}
+for name, function in STAND_INS.items():
+    LIBRARY.impl(name, function, "CPU")
 
 
 def layer(suite: Suite) -> None:
@@ -36,6 +51,7 @@ def layer(suite: Suite) -> None:
             "aten.native_layer_norm_backward",
             *(T(6, 5), T(6, 5), [5], T(6, 1), T(6, 1, low=0.5, high=1), T(5), T(5), mask),
             dtypes=FLOATS if all(mask) else (F32,),
+            tolerance=NARROW_SUMS,
         )
     suite.case(
         "aten.native_layer_norm_backward",
@@ -59,6 +75,7 @@ def group(suite: Suite) -> None:
         "aten.native_group_norm_backward",
         *(T(2, 6, 4, 3), T(2, 6, 4, 3), T(2, 3), T(2, 3, low=0.5, high=1), T(6), 2, 6, 12, 3, [True, True, True]),
         dtypes=(F32, F64, BF16),
+        tolerance=NARROW_SUMS,
     )
     suite.case(
         "aten.native_group_norm_backward",
@@ -87,13 +104,22 @@ def batch(suite: Suite) -> None:
     suite.case("aten._native_batch_norm_legit_no_training", T(4, 3, 5), *affine, *running, 0.1, 1e-5, dtypes=FLOATS)
     for name in ("_batch_norm_with_update", "_batch_norm_with_update_functional", "_batch_norm_no_update"):
         suite.case(f"aten.{name}", T(4, 3, 5), *affine, *running, 0.1, 1e-5)
+    suite.case("aten.cudnn_batch_norm", T(4, 3, 5), *affine, *running, True, 0.1, 1e-5)
+    saved = (T(3), T(3, low=0.5, high=1))
+    suite.case("aten.cudnn_batch_norm_backward", T(4, 3, 5), T(4, 3, 5), T(3), *running, *saved, 1e-5, T(0, dtype=U8))
+    suite.case(
+        "aten.batch_norm_backward",
+        *(T(4, 3, 5), T(4, 3, 5), T(3), *running, *saved, True, 1e-5, [True, True, True], T(0, dtype=U8)),
+    )
+    suite.case("aten.batch_norm_stats", T(4, 3, 5), 1e-5)
+    suite.case("aten.batch_norm_elemt", T(4, 3, 5), *affine, T(3), T(3, low=0.5, high=1), 1e-5)
     suite.case("aten.batch_norm_update_stats", T(4, 3, 5), *running, 0.1)
     for train in (True, False):
-        saved = (T(3), T(3, low=0.5, high=1))
         suite.case(
             "aten.native_batch_norm_backward",
             *(T(4, 3, 5), T(4, 3, 5), T(3), *running, *saved, train, 1e-5, [True, True, True]),
             dtypes=(F32, F64, BF16),
+            tolerance=NARROW_SUMS,
         )
     suite.case(
         "aten.native_batch_norm_backward",

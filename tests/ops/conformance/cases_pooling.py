@@ -80,14 +80,18 @@ def positions(*shape: int, limit: int) -> T:
 
 def unpooling(suite: Suite) -> None:
     suite.case("aten.max_unpool2d", T(2, 3, 2, 3), positions(2, 3, 2, 3, limit=30), [5, 6], dtypes=(F32, F64))
-    suite.case("aten.max_unpool3d", T(2, 3, 2, 2, 2), positions(2, 3, 2, 2, 2, limit=64), [4, 4, 4], [2, 2, 2], [0, 0, 0])
+    suite.case(
+        "aten.max_unpool3d", T(2, 3, 2, 2, 2), positions(2, 3, 2, 2, 2, limit=64), [4, 4, 4], [2, 2, 2], [0, 0, 0]
+    )
     suite.case_module(
         lambda x: torch.nn.functional.max_unpool2d(*torch.nn.functional.max_pool2d(x, 2, return_indices=True), 2),
         T(1, 2, 4, 6),
         name="unpool",
     )
     suite.case("aten.fractional_max_pool2d", T(2, 3, 8, 8), [2, 2], [4, 4], T(2, 3, 2, low=0, high=1), runs=False)
-    suite.case("aten.fractional_max_pool3d", T(2, 3, 8, 8, 8), [2, 2, 2], [4, 4, 4], T(2, 3, 3, low=0, high=1), runs=False)
+    suite.case(
+        "aten.fractional_max_pool3d", T(2, 3, 8, 8, 8), [2, 2, 2], [4, 4, 4], T(2, 3, 3, low=0, high=1), runs=False
+    )
 
 
 def backward(suite: Suite) -> None:
@@ -107,7 +111,9 @@ def backward(suite: Suite) -> None:
         for include in (False, True):
             shape = (2, 3, 5, 4) if ceil_mode else (2, 3, 4, 4)
             suite.case("aten.avg_pool2d_backward", T(*shape), T(2, 3, 8, 7), *window, ceil_mode, include, None)
-    suite.case("aten.avg_pool2d_backward", T(2, 3, 4, 4), T(2, 3, 8, 7), *window, False, True, 7, dtypes=(F32, F64, BF16))
+    suite.case(
+        "aten.avg_pool2d_backward", T(2, 3, 4, 4), T(2, 3, 8, 7), *window, False, True, 7, dtypes=(F32, F64, BF16)
+    )
     suite.case(
         "aten.avg_pool3d_backward",
         *(T(2, 2, 2, 3, 2), T(2, 2, 4, 6, 4), [2, 2, 2], [2, 2, 2], [0, 0, 0], False, True, None),
@@ -115,7 +121,12 @@ def backward(suite: Suite) -> None:
     for size in ((1, 1), (4, 3), (3, 5), (5, 9)):
         suite.case("aten._adaptive_avg_pool2d_backward", T(2, 3, *size), T(2, 3, 8, 6), dtypes=(F32, F64))
     suite.case("aten._adaptive_avg_pool3d_backward", T(2, 3, 3, 2, 4), T(2, 3, 5, 6, 4))
-    suite.case("aten.adaptive_max_pool2d_backward", T(2, 3, 4, 3), T(2, 3, 8, 6), T(2, 3, 4, 3, dtype=I64, kind="indices", limit=48))
+    suite.case(
+        "aten.adaptive_max_pool2d_backward",
+        T(2, 3, 4, 3),
+        T(2, 3, 8, 6),
+        T(2, 3, 4, 3, dtype=I64, kind="indices", limit=48),
+    )
     suite.case(
         "aten.adaptive_max_pool3d_backward",
         *(T(2, 3, 2, 2, 2), T(2, 3, 4, 4, 4), T(2, 3, 2, 2, 2, dtype=I64, kind="indices", limit=64)),

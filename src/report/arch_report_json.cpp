@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "report/arch_report.h"
 #include "report/json.h"
 
@@ -10,17 +12,19 @@ using machine::MemoryLevel;
 using machine::Number;
 using machine::Rate;
 
-Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
+// Whole numbers without a fraction, so that bytes read as bytes.
+Json plain(double value) { return value == std::floor(value) && std::abs(value) < 9e15 ? Json(int64_t(value)) : number(value); }
+Json known(double value) { return value > 0 ? plain(value) : Json(nullptr); }
 Json sourced(const Number& value, double scale = 1) {
-  return value.value > 0 ? Json{{"value", number(value.value / scale)}, {"source", value.source}} : Json(nullptr);
+  return value.value > 0 ? Json{{"value", plain(value.value / scale)}, {"source", value.source}} : Json(nullptr);
 }
 
 Json rates_json(const std::vector<Rate>& rates, double operations, double clock) {
   Json list = Json::array();
   for (const Rate& rate : rates) {
     list.push_back({{"type", machine::name(rate.type)},
-                    {"per_clock", number(rate.per_clock)},
-                    {"tera_per_s", number(rate.per_clock * operations * clock / 1e12)},
+                    {"per_clock", plain(rate.per_clock)},
+                    {"tera_per_s", plain(rate.per_clock * operations * clock / 1e12)},
                     {"datasheet_tera_per_s", known(rate.datasheet_tera)},
                     {"datasheet_mhz", known(rate.datasheet_hz / 1e6)},
                     {"source", rate.source}});
@@ -30,7 +34,7 @@ Json rates_json(const std::vector<Rate>& rates, double operations, double clock)
 
 Json measured_rates(const std::vector<Rate>& rates) {
   Json list = Json::array();
-  for (const Rate& rate : rates) list.push_back({{"type", machine::name(rate.type)}, {"tera_per_s", number(rate.datasheet_tera)}, {"source", rate.source}});
+  for (const Rate& rate : rates) list.push_back({{"type", machine::name(rate.type)}, {"tera_per_s", plain(rate.datasheet_tera)}, {"source", rate.source}});
   return list;
 }
 
@@ -40,7 +44,7 @@ Json memory_json(const MemoryLevel& memory) {
     json["bytes_per_clock"] = sourced(memory.bytes_per_clock);
   } else {
     json["bytes_per_s"] = sourced(memory.bytes_per_second);
-    json["bytes_per_s_by_clocks"] = memory.clock_hz > 0 ? Json{{"value", number(memory.by_clocks())}, {"source", memory.clock_source}} : Json(nullptr);
+    json["bytes_per_s_by_clocks"] = memory.clock_hz > 0 ? Json{{"value", plain(memory.by_clocks())}, {"source", memory.clock_source}} : Json(nullptr);
   }
   return json;
 }
@@ -51,17 +55,17 @@ Json bounds_json(const Machine& machine) {
   for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16}) {
     for (int i = 0; i < dtype_count; ++i) {
       const machine::ContractionRate best = machine::contraction_rate(machine, DType(i), mode);
-      products[std::string(machine::name(mode))][std::string(name(DType(i)))] = {{"tera_per_s", number(2e-12 * best.macs_per_second)}, {"unit", best.unit}};
+      products[std::string(machine::name(mode))][std::string(name(DType(i)))] = {{"tera_per_s", plain(2e-12 * best.macs_per_second)}, {"unit", best.unit}};
     }
   }
   for (int i = 0; i < dtype_count; ++i) {
-    vector[std::string(name(DType(i)))] = number(machine.vector_rate(DType(i)) / 1e12);
-    if (is_float(DType(i))) transcendental[std::string(name(DType(i)))] = number(machine.transcendental_rate(DType(i)) / 1e12);
+    vector[std::string(name(DType(i)))] = plain(machine.vector_rate(DType(i)) / 1e12);
+    if (is_float(DType(i))) transcendental[std::string(name(DType(i)))] = plain(machine.transcendental_rate(DType(i)) / 1e12);
   }
-  return {{"clock_mhz", number(machine.clock() / 1e6)},
-          {"bandwidth_bytes_per_s", number(machine.bandwidth())},
-          {"on_chip_bytes", number(machine.on_chip_bytes())},
-          {"usable_cache_bytes", number(machine.usable_cache_bytes())},
+  return {{"clock_mhz", plain(machine.clock() / 1e6)},
+          {"bandwidth_bytes_per_s", plain(machine.bandwidth())},
+          {"on_chip_bytes", plain(machine.on_chip_bytes())},
+          {"usable_cache_bytes", plain(machine.usable_cache_bytes())},
           {"products", std::move(products)},
           {"vector_tera_per_s", std::move(vector)},
           {"transcendental_tera_per_s", std::move(transcendental)}};
@@ -79,10 +83,10 @@ std::string arch_list_json(const std::vector<Machine>& machines) {
                                 {"architecture", machine.architecture},
                                 {"year", machine.year},
                                 {"aliases", machine.aliases},
-                                {"clock_mhz", number(machine.clock() / 1e6)},
-                                {"bandwidth_bytes_per_s", number(machine.bandwidth())},
-                                {"device_bytes", number(machine.device_bytes())},
-                                {"on_chip_bytes", number(machine.on_chip_bytes())},
+                                {"clock_mhz", plain(machine.clock() / 1e6)},
+                                {"bandwidth_bytes_per_s", plain(machine.bandwidth())},
+                                {"device_bytes", plain(machine.device_bytes())},
+                                {"on_chip_bytes", plain(machine.on_chip_bytes())},
                                 {"tdp_watts", known(machine.tdp_watts.value)},
                                 {"price_usd", known(machine.price_usd.value)}});
   }
@@ -100,11 +104,11 @@ std::string arch_json(const Machine& machine) {
   json["notes"] = machine.notes;
   json["year"] = machine.year;
   json["clock_mhz"] = {{"base", sourced(machine.clocks.base, 1e6)}, {"boost", sourced(machine.clocks.boost, 1e6)}, {"max", sourced(machine.clocks.max, 1e6)}, {"locked", known(machine.clocks.locked / 1e6)}};
-  json["units"] = {{"name", machine.unit_name}, {"count", number(machine.units.value)}, {"source", machine.units.source}};
+  json["units"] = {{"name", machine.unit_name}, {"count", plain(machine.units.value)}, {"source", machine.units.source}};
   json["matrix"] = rates_json(machine.matrix, 2, machine.clock());
   json["emulation"] = Json::array();
   for (const machine::Emulation& emulation : machine.emulations) {
-    json["emulation"].push_back({{"type", machine::name(emulation.type)}, {"with", machine::name(emulation.with)}, {"products", number(emulation.products)}, {"source", emulation.source}});
+    json["emulation"].push_back({{"type", machine::name(emulation.type)}, {"with", machine::name(emulation.with)}, {"products", plain(emulation.products)}, {"source", emulation.source}});
   }
   json["vector"] = rates_json(machine.vector, 1, machine.clock());
   json["transcendental"] = rates_json(machine.special, 1, machine.clock());
