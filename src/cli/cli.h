@@ -31,6 +31,7 @@ void add_import(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_operators(CLI::App& app, Action& action);
 void add_analyze(CLI::App& app, Action& action);
+void add_arch(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 // ---- terminal.cpp ----

@@ -28,8 +28,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
-  for (const CLI::App* chosen : app.get_subcommands()) command = chosen;
-  const std::string path = command == &app ? "lightline" : "lightline " + command->get_name();
+  std::string path = "lightline";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
   const std::string help = "see " + path + " --help";
   for (const std::string& word : command->remaining()) {
     if (word.empty()) continue;
@@ -55,6 +58,7 @@ int parse_and_run(int argc, char** argv) {
   add_validate(app, action);
   add_operators(app, action);
   add_analyze(app, action);
+  add_arch(app, action);
   add_completion(app, action);
   app.footer(
       "Examples:\n"

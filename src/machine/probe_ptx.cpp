@@ -22,13 +22,12 @@ std::string module(std::string_view version, std::string_view target, std::strin
 // A loop over the 16-byte words of a buffer, `unroll` of them in flight per thread.
 PtxKernel memory_kernel(std::string name, bool reads, bool writes) {
   constexpr int unroll = 4;
-  std::string body = ".reg .v4 .b32 v<4>;\n";
-  body = ".reg .b32 w<16>;\n.reg .b32 sum;\n.reg .u64 stride;\n"
+  std::string body =
+         ".reg .b32 w<16>;\n.reg .b32 sum;\n.reg .u64 stride;\n"
          "mad.lo.u32 word, block, size, thread;\ncvt.u64.u32 i, word;\nmul.wide.u32 step, grid, size;\nmul.lo.u64 stride, step, 16;\n"
          "mov.u32 sum, 0;\n";
   for (int k = 0; k < 4 * unroll; ++k) body += fmt::format("mov.u32 w{}, {};\n", k, 0x3F800000 + k);
   body += "loop:\nsetp.ge.u64 p, i, n;\n@p bra done;\nmad.lo.u64 address, i, 16, a;\n";
-  std::string second;
   const auto words = [](int k) { return fmt::format("{{w{}, w{}, w{}, w{}}}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3); };
   for (int k = 0; reads && k < unroll; ++k) body += fmt::format("ld.global.v4.u32 {}, [address];\nadd.u64 address, address, stride;\n", words(k));
   if (writes) {
@@ -94,17 +93,13 @@ PtxKernel wgmma_kernel(RateType type) {
     body += fmt::format("wgmma.mma_async.sync.aligned.m64n256k{}.{}.{} {{{}}}, da, db, q{};\n", shape.depth, shape.result, shape.operand, list, shape.suffix);
   }
   body += "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\nsub.u64 n, n, 1;\nbra loop;\ndone:\nwgmma.wait_group.sync.aligned 0;\n";
-  for (int k = 1; k < results; ++k) body += fmt::format("xor.b32 s, s, {};\n", shape.result == "f32" ? "s" : fmt::format("d{}", k));
-  if (shape.result == "f32") {
-    for (int k = 1; k < results; ++k) body += fmt::format("add.f32 d0, d0, d{};\n", k);
-    body += "mov.b32 s, d0;\n";
-  }
-  body += "setp.ne.u32 q, s, 0x12345678;\n@q ret;\nst.global.u32 [a], s;\nret;\n";
+  for (int k = 1; k < results; ++k) body += fmt::format("add.{} d0, d0, d{};\n", shape.result, k);
+  body += "mov.b32 s, d0;\nsetp.ne.u32 q, s, 0x12345678;\n@q ret;\nst.global.u32 [a], s;\nret;\n";
   const double operations = 2.0 * turns * (threads / 128) * 64 * 256 * shape.depth;
   return {"wgmma", fmt::format("wgmma m64n256k{} {}", shape.depth, shape.operand), module("8.0", "sm_90a", "wgmma", body), threads, 1, shared_bytes, operations};
 }
 
-PtxKernel mma_kernel(RateType type, int capability) {
+PtxKernel mma_kernel(RateType type) {
   struct Shape {
     std::string_view version, target, result, operand;
     int depth;
@@ -114,7 +109,6 @@ PtxKernel mma_kernel(RateType type, int capability) {
                       : type == tf32 ? Shape{"7.0", "sm_80", "f32", "tf32.tf32", 8}
                       : type == f8   ? Shape{"8.4", "sm_89", "f32", "e4m3.e4m3", 32}
                                      : Shape{"7.0", "sm_80", "s32", "s8.s8", 32};
-  (void)capability;
   constexpr int tiles = 8, repeats = 4, threads = 256;
   const bool integer = shape.result == "s32";
   std::string body = fmt::format(".reg {} d<{}>;\n.reg .b32 u<6>, s;\n", integer ? ".b32" : ".f32", 4 * tiles);
@@ -144,28 +138,27 @@ PtxKernel copy_kernel() { return memory_kernel("copy", true, true); }
 
 std::optional<PtxKernel> vector_kernel(RateType type, int capability) {
   struct Shape {
-    std::string_view version, target, registers, instruction, start, sink;
+    std::string_view version, target, registers, instruction, sink;
     int lanes;
   };
-  constexpr std::string_view word_start = "mov.b32 x, {};\nmov.b32 y, {};\n";
-  const auto starts = [&](uint32_t x, uint32_t y) { return fmt::format(fmt::runtime(word_start), x, y); };
+  const auto starts = [](uint32_t x, uint32_t y) { return fmt::format("mov.b32 x, {};\nmov.b32 y, {};\n", x, y); };
   std::string start;
   Shape shape;
   if (type == f32) {
     start = starts(0x3F7FBE77, 0x3A83126F);
-    shape = {"6.5", "sm_70", ".f32", "fma.rn.f32 {r}, {r}, x, y;\n", "", "add.f32 r0, r0, {r};\n", 1};
+    shape = {"6.5", "sm_70", ".f32", "fma.rn.f32 {r}, {r}, x, y;\n", "add.f32 r0, r0, {r};\n", 1};
   } else if (type == f64) {
     start = "mov.f64 x, 0d3FEFF7CED916872B;\nmov.f64 y, 0d3F50624DD2F1A9FC;\n";
-    shape = {"6.5", "sm_70", ".f64", "fma.rn.f64 {r}, {r}, x, y;\n", "", "add.f64 r0, r0, {r};\n", 1};
+    shape = {"6.5", "sm_70", ".f64", "fma.rn.f64 {r}, {r}, x, y;\n", "add.f64 r0, r0, {r};\n", 1};
   } else if (type == f16) {
     start = starts(0x3BFF3BFF, 0x14001400);
-    shape = {"6.5", "sm_70", ".b32", "fma.rn.f16x2 {r}, {r}, x, y;\n", "", "xor.b32 r0, r0, {r};\n", 2};
+    shape = {"6.5", "sm_70", ".b32", "fma.rn.f16x2 {r}, {r}, x, y;\n", "xor.b32 r0, r0, {r};\n", 2};
   } else if (type == bf16 && capability >= 80) {
     start = starts(0x3F7F3F7F, 0x3A803A80);
-    shape = {"7.0", "sm_80", ".b32", "fma.rn.bf16x2 {r}, {r}, x, y;\n", "", "xor.b32 r0, r0, {r};\n", 2};
+    shape = {"7.0", "sm_80", ".b32", "fma.rn.bf16x2 {r}, {r}, x, y;\n", "xor.b32 r0, r0, {r};\n", 2};
   } else if (type == i32) {
     start = starts(1664525, 1013904223);
-    shape = {"6.5", "sm_70", ".b32", "mad.lo.u32 {r}, {r}, x, y;\n", "", "xor.b32 r0, r0, {r};\n", 1};
+    shape = {"6.5", "sm_70", ".b32", "mad.lo.u32 {r}, {r}, x, y;\n", "xor.b32 r0, r0, {r};\n", 1};
   } else {
     return std::nullopt;
   }
@@ -189,7 +182,7 @@ std::optional<PtxKernel> matrix_kernel(RateType type, int capability) {
   if (capability == 90) return wgmma_kernel(type);
   const bool tensor_memory = capability >= 100 && capability < 120;
   if (tensor_memory) return std::nullopt;
-  return mma_kernel(type, capability);
+  return mma_kernel(type);
 }
 
 }  // namespace lightline::machine

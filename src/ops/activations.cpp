@@ -41,7 +41,8 @@ bool tanh_approximation(OpCall& c) {
 void define_prelu(OpCall& c) {
   const Tensor x = c.tensor("self");
   Tensor weight = c.tensor("weight");
-  if (weight.rank() == 1 && weight.shape[0] != 1 && x.rank() >= 2 && c.node().target.find("_prelu_kernel") == std::string::npos) {
+  if (weight.rank() == 1 && weight.shape[0] != 1 && x.rank() >= 2 &&
+      c.node().target.find("_prelu_kernel") == std::string::npos) {
     require(weight.shape[0] == x.shape[1], "prelu needs one weight, or one per channel");
     Shape shape(x.shape.size(), 1);
     shape[1] = weight.shape[0];
@@ -71,7 +72,8 @@ void define_log_sigmoid_forward(OpCall& c) {
   const auto recorded = c.recorded(1);
   const Tensor x = c.tensor("self");
   if (recorded && recorded->shape != x.shape) {
-    c.give(c.lowering().map(recorded->dtype, recorded->shape, [&](const Indices&) { return c.lowering().literal(Literal::of(int64_t(0))); }));
+    c.give(c.lowering().map(recorded->dtype, recorded->shape,
+                            [&](const Indices&) { return c.lowering().literal(Literal::of(int64_t(0))); }));
     return;
   }
   unary(c, Promotion::same, [](Ex v) { return call(Function::exp, -call(Function::abs, v)); });
@@ -81,7 +83,8 @@ Ex hard_sigmoid(Ex x) { return clamped(x + 3.0, 0, 6) / 6.0; }
 
 void register_plain(Registry& r) {
   const auto add = [&](const char* name, Ex (*body)(Ex), std::vector<std::string> aliases = {}) {
-    r.add(name, "self", [body](OpCall& c) { unary(c, Promotion::same, body); }, std::move(aliases));
+    r.add(
+        name, "self", [body](OpCall& c) { unary(c, Promotion::same, body); }, std::move(aliases));
   };
   add("relu", relu);
   add("relu6", [](Ex x) { return clamped(x, 0, 6); });
@@ -99,7 +102,9 @@ void register_plain(Registry& r) {
 
 void register_activations(Registry& r) {
   register_plain(r);
-  r.add("leaky_relu", "self, negative_slope", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return leaky_relu(x, c.number("negative_slope", 0.01)); }); });
+  r.add("leaky_relu", "self, negative_slope", [](OpCall& c) {
+    unary(c, Promotion::same, [&](Ex x) { return leaky_relu(x, c.number("negative_slope", 0.01)); });
+  });
   r.add("prelu", "self, weight", define_prelu, {"_prelu_kernel"});
   r.add("elu", "self, alpha, scale, input_scale", [](OpCall& c) {
     const EluScales scales{c.number("alpha", 1), c.number("scale", 1), c.number("input_scale", 1)};
@@ -110,17 +115,25 @@ void register_activations(Registry& r) {
     require(alpha != 0, "celu divides by 'alpha', which is 0");
     unary(c, Promotion::same, [&](Ex x) { return elu(x, {alpha, 1, 1 / alpha}); });
   });
-  r.add("gelu", "self, approximate", [](OpCall& c) { unary(c, Promotion::same, [tanh = tanh_approximation(c)](Ex x) { return gelu(x, tanh); }); });
-  r.add("hardtanh", "self, min_val, max_val", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return clamped(x, c.number("min_val", -1), c.number("max_val", 1)); }); });
-  r.add("softplus", "self, beta, threshold", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return softplus(x, c.number("beta", 1), c.number("threshold", 20)); }); });
-  r.add("threshold", "self, threshold, value", [](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return select(x <= c.number("threshold", 0), c.number("value", 0), x); }); });
+  r.add("gelu", "self, approximate",
+        [](OpCall& c) { unary(c, Promotion::same, [tanh = tanh_approximation(c)](Ex x) { return gelu(x, tanh); }); });
+  r.add("hardtanh", "self, min_val, max_val", [](OpCall& c) {
+    unary(c, Promotion::same, [&](Ex x) { return clamped(x, c.number("min_val", -1), c.number("max_val", 1)); });
+  });
+  r.add("softplus", "self, beta, threshold", [](OpCall& c) {
+    unary(c, Promotion::same, [&](Ex x) { return softplus(x, c.number("beta", 1), c.number("threshold", 20)); });
+  });
+  r.add("threshold", "self, threshold, value", [](OpCall& c) {
+    unary(c, Promotion::same, [&](Ex x) { return select(x <= c.number("threshold", 0), c.number("value", 0), x); });
+  });
   r.add("hardshrink", "self, lambd", [](OpCall& c) {
     const double lambd = shrink_width(c);
     unary(c, Promotion::same, [&](Ex x) { return select(x >= -lambd && x <= lambd, 0.0, x); });
   });
   r.add("softshrink", "self, lambd", [](OpCall& c) {
     const double lambd = shrink_width(c);
-    unary(c, Promotion::same, [&](Ex x) { return select(x > lambd, x - lambd, select(x < -lambd, x + lambd, x * 0.0)); });
+    unary(c, Promotion::same,
+          [&](Ex x) { return select(x > lambd, x - lambd, select(x < -lambd, x + lambd, x * 0.0)); });
   });
   r.add("glu", "self, dim", define_glu);
   r.add("log_sigmoid_forward", "self", define_log_sigmoid_forward);

@@ -9,7 +9,10 @@ namespace lightline::ops {
 namespace {
 
 // gradient * slope(x), in the promoted dtype.
-void backward(OpCall& c, const BinaryBody& body, std::string_view of = "self", std::string_view gradient = "grad_output") { binary(c, Promotion::same, body, gradient, of); }
+void backward(OpCall& c, const BinaryBody& body, std::string_view of = "self",
+              std::string_view gradient = "grad_output") {
+  binary(c, Promotion::same, body, gradient, of);
+}
 
 Ex zero_if(Ex condition, Ex gradient) { return select(condition, 0.0, gradient); }
 
@@ -40,10 +43,14 @@ Ex silu_slope(Ex x) {
 void define_elu_backward(OpCall& c) {
   const double alpha = c.number("alpha", 1), scale = c.number("scale", 1), input_scale = c.number("input_scale", 1);
   const bool is_result = c.flag("is_result", false);
-  backward(c, [&](Ex g, Ex x) {
-    const Ex below = is_result ? g * input_scale * (x + alpha * scale) : g * (input_scale * alpha * scale) * call(Function::exp, x * input_scale);
-    return select(x <= 0.0, below, g * scale);
-  }, "self_or_result");
+  backward(
+      c,
+      [&](Ex g, Ex x) {
+        const Ex below = is_result ? g * input_scale * (x + alpha * scale)
+                                   : g * (input_scale * alpha * scale) * call(Function::exp, x * input_scale);
+        return select(x <= 0.0, below, g * scale);
+      },
+      "self_or_result");
 }
 
 void define_glu_backward(OpCall& c) {
@@ -63,8 +70,10 @@ void define_glu_backward(OpCall& c) {
 
 void define_prelu_backward(OpCall& c) {
   const std::vector<Operand> operands = {c.operand("grad_output"), c.operand("self"), c.operand("weight")};
-  elementwise_of(c, operands, Promotion::same, [](const std::vector<Ex>& v) { return select(v[1] > 0.0, v[0], v[2] * v[0]); });
-  elementwise_of(c, {operands[0], operands[1]}, Promotion::same, [](const std::vector<Ex>& v) { return select(v[1] > 0.0, 0.0, v[1] * v[0]); });
+  elementwise_of(c, operands, Promotion::same,
+                 [](const std::vector<Ex>& v) { return select(v[1] > 0.0, v[0], v[2] * v[0]); });
+  elementwise_of(c, {operands[0], operands[1]}, Promotion::same,
+                 [](const std::vector<Ex>& v) { return select(v[1] > 0.0, 0.0, v[1] * v[0]); });
 }
 
 void define_logit_backward(OpCall& c) {
@@ -82,22 +91,34 @@ void define_logit_backward(OpCall& c) {
 
 void register_activations_backward(Registry& r) {
   const auto scaled = [&](const char* name, const char* of, Ex (*slope)(Ex)) {
-    r.add(name, std::string("grad_output, ") + of, [=](OpCall& c) { backward(c, [&](Ex g, Ex x) { return g * slope(x); }, of); });
+    r.add(name, std::string("grad_output, ") + of, [=](OpCall& c) {
+      backward(
+          c, [&](Ex g, Ex x) { return g * slope(x); }, of);
+    });
   };
   scaled("sigmoid_backward", "output", [](Ex y) { return y * (1.0 - y); });
   scaled("tanh_backward", "output", [](Ex y) { return 1.0 - y * y; });
   scaled("silu_backward", "self", silu_slope);
   scaled("mish_backward", "self", mish_slope);
-  r.add("log_sigmoid_backward", "grad_output, self, buffer", [](OpCall& c) { backward(c, [](Ex g, Ex x) { return g * sigmoid_of(-x); }); });
+  r.add("log_sigmoid_backward", "grad_output, self, buffer",
+        [](OpCall& c) { backward(c, [](Ex g, Ex x) { return g * sigmoid_of(-x); }); });
   r.add("gelu_backward", "grad_output, self, approximate", [](OpCall& c) {
     const bool tanh = c.text("approximate", "none") == "tanh";
     backward(c, [&](Ex g, Ex x) { return g * (tanh ? gelu_tanh_slope(x) : gelu_slope(x)); });
   });
-  r.add("threshold_backward", "grad_output, self, threshold", [](OpCall& c) { backward(c, [&](Ex g, Ex x) { return zero_if(x <= c.number("threshold", 0), g); }); });
-  r.add("leaky_relu_backward", "grad_output, self, negative_slope, self_is_result", [](OpCall& c) { backward(c, [&](Ex g, Ex x) { return select(x > 0.0, g, g * c.number("negative_slope", 0.01)); }); });
-  r.add("hardtanh_backward", "grad_output, self, min_val, max_val", [](OpCall& c) { backward(c, [&](Ex g, Ex x) { return zero_if(x <= c.number("min_val", -1) || x >= c.number("max_val", 1), g); }); });
-  r.add("hardsigmoid_backward", "grad_output, self", [](OpCall& c) { backward(c, [](Ex g, Ex x) { return select(x > -3.0 && x < 3.0, g * (1.0 / 6), 0.0); }); });
-  r.add("hardswish_backward", "grad_output, self", [](OpCall& c) { backward(c, [](Ex g, Ex x) { return select(x <= -3.0, 0.0, select(x < 3.0, g * (x / 3.0 + 0.5), g)); }); });
+  r.add("threshold_backward", "grad_output, self, threshold",
+        [](OpCall& c) { backward(c, [&](Ex g, Ex x) { return zero_if(x <= c.number("threshold", 0), g); }); });
+  r.add("leaky_relu_backward", "grad_output, self, negative_slope, self_is_result", [](OpCall& c) {
+    backward(c, [&](Ex g, Ex x) { return select(x > 0.0, g, g * c.number("negative_slope", 0.01)); });
+  });
+  r.add("hardtanh_backward", "grad_output, self, min_val, max_val", [](OpCall& c) {
+    backward(c, [&](Ex g, Ex x) { return zero_if(x <= c.number("min_val", -1) || x >= c.number("max_val", 1), g); });
+  });
+  r.add("hardsigmoid_backward", "grad_output, self",
+        [](OpCall& c) { backward(c, [](Ex g, Ex x) { return select(x > -3.0 && x < 3.0, g * (1.0 / 6), 0.0); }); });
+  r.add("hardswish_backward", "grad_output, self", [](OpCall& c) {
+    backward(c, [](Ex g, Ex x) { return select(x <= -3.0, 0.0, select(x < 3.0, g * (x / 3.0 + 0.5), g)); });
+  });
   r.add("softplus_backward", "grad_output, self, beta, threshold", [](OpCall& c) {
     const double beta = c.number("beta", 1), threshold = c.number("threshold", 20);
     backward(c, [&](Ex g, Ex x) { return select(x * beta > threshold, g, g * sigmoid_of(x * beta)); });
@@ -105,7 +126,8 @@ void register_activations_backward(Registry& r) {
   const auto shrink = [&](const char* name, const char* gradient) {
     r.add(name, std::string(gradient) + ", self, lambd", [gradient](OpCall& c) {
       const double lambd = shrink_width(c);
-      backward(c, [&](Ex g, Ex x) { return zero_if(x >= -lambd && x <= lambd, g); }, "self", gradient);
+      backward(
+          c, [&](Ex g, Ex x) { return zero_if(x >= -lambd && x <= lambd, g); }, "self", gradient);
     });
   };
   shrink("hardshrink_backward", "grad_out");

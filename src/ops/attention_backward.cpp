@@ -23,7 +23,10 @@ struct Gradients {
       if (row_logs.rank() > int64_t(at.size())) at.push_back(l.constant_index(0));
       return at;
     };
-    probabilities = l.map(compute, scores.shape, [&](const Indices& i) { return call(Function::exp, l.read(scores, i) - convert(l.read(row_logs, at_row(i)), compute)); });
+    // PyTorch's own decomposition of the CPU kernel keeps the probabilities in place of the log-sum-exp.
+    const bool kept_probabilities = row_logs.rank() == inputs.query.rank() && row_logs.shape.back() == loops.columns && loops.columns != 1;
+    if (kept_probabilities) probabilities = l.map(compute, scores.shape, [&](const Indices& i) { return convert(l.read(row_logs, extended(loops.query_side(i), {i[n], i[n + 1]})), compute); });
+    else probabilities = l.map(compute, scores.shape, [&](const Indices& i) { return call(Function::exp, l.read(scores, i) - convert(l.read(row_logs, at_row(i)), compute)); });
     const Tensor of_probabilities = l.reduce(compute, scores.shape, Reducer::sum, {loops.value_features}, [&](const Indices& i, const Indices& d) {
       return l.read(grad_out, extended(loops.query_side(i), {i[n], d[0]})) * l.read(inputs.value, extended(loops.key_side(i), {i[n + 1], d[0]}));
     });

@@ -34,9 +34,11 @@ void define_view_as_real(OpCall& c) {
 void define_view_as_complex(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
-  require(x.rank() > 0 && x.shape.back() == 2 && x.dtype == DType::f32, "view_as_complex takes an f32 tensor whose last dimension is 2");
+  require(x.rank() > 0 && x.shape.back() == 2 && x.dtype == DType::f32,
+          "view_as_complex takes an f32 tensor whose last dimension is 2");
   const Tensor re = l.select(x, -1, 0), im = l.select(x, -1, 1);
-  c.give(l.map(DType::c64, re.shape, [&](const Indices& i) { return l.call(Function::complex_, l.read(re, i), l.read(im, i)); }));
+  c.give(l.map(DType::c64, re.shape,
+               [&](const Indices& i) { return l.call(Function::complex_, l.read(re, i), l.read(im, i)); }));
 }
 
 void define_conj(OpCall& c) {
@@ -50,7 +52,8 @@ void define_angle(OpCall& c) {
   const DType type = floating_type(result_type({x}));
   c.give(c.elementwise({x}, type, type == DType::c64 ? DType::f32 : type, [](const std::vector<Ex>& v) {
     if (v[0].type == DType::c64) return call(Function::atan2, call(Function::imag, v[0]), call(Function::real, v[0]));
-    return select(call(Function::isnan, v[0]), v[0], select(v[0] < 0.0, number(v[0], 3.14159265358979323846), number(v[0], 0.0)));
+    return select(call(Function::isnan, v[0]), v[0],
+                  select(v[0] < 0.0, number(v[0], 3.14159265358979323846), number(v[0], 0.0)));
   }));
 }
 
@@ -69,9 +72,13 @@ void register_complex(Registry& r) {
   r.add("view_as_complex", "self", define_view_as_complex, {"view_as_complex_copy"});
   r.add("conj", "self", define_conj, {"_conj", "conj_physical", "_conj_physical"});
   r.add("angle", "self", define_angle);
-  r.add("complex", "real, imag", [](OpCall& c) { make_complex(c, "real", "imag", [](Ex re, Ex im) { return call(Function::complex_, re, im); }); });
+  r.add("complex", "real, imag", [](OpCall& c) {
+    make_complex(c, "real", "imag", [](Ex re, Ex im) { return call(Function::complex_, re, im); });
+  });
   r.add("polar", "abs, angle", [](OpCall& c) {
-    make_complex(c, "abs", "angle", [](Ex size, Ex angle) { return call(Function::complex_, size * call(Function::cos, angle), size * call(Function::sin, angle)); });
+    make_complex(c, "abs", "angle", [](Ex size, Ex angle) {
+      return call(Function::complex_, size * call(Function::cos, angle), size * call(Function::sin, angle));
+    });
   });
 }
 

@@ -44,7 +44,8 @@ void define_bitcast(OpCall& c) {
   Shape shape = x.shape;
   const int from = bits(x.dtype), to_bits = bits(dtype);
   if (from != to_bits) {
-    require(!shape.empty() && shape.back() * from % to_bits == 0, "the last dimension does not fit the new element size");
+    require(!shape.empty() && shape.back() * from % to_bits == 0,
+            "the last dimension does not fit the new element size");
     shape.back() = shape.back() * from / to_bits;
   }
   c.give(c.lowering().opaque("bitcast", {x}, {}, {{dtype, shape}})[0]);
@@ -55,13 +56,17 @@ void define_bitcast(OpCall& c) {
 void register_conversion(Registry& r) {
   r.add("to", "self, dtype", define_to, {"type_as"});
   r.add("_to_copy", "self, dtype", define_to_copy, {"convert_element_type"});
-  const std::pair<const char*, DType> methods[] = {{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16}, {"bfloat16", DType::bf16}, {"long", DType::i64}, {"int", DType::i32}, {"short", DType::i16}, {"char", DType::i8}, {"byte", DType::u8}, {"bool", DType::boolean}, {"cfloat", DType::c64}};
+  const std::pair<const char*, DType> methods[] = {
+      {"float", DType::f32}, {"double", DType::f64},   {"half", DType::f16},  {"bfloat16", DType::bf16},
+      {"long", DType::i64},  {"int", DType::i32},      {"short", DType::i16}, {"char", DType::i8},
+      {"byte", DType::u8},   {"bool", DType::boolean}, {"cfloat", DType::c64}};
   for (const auto& [name, dtype] : methods) {
     std::string cast = std::string("_cast_") + name;
     cast[6] = char(std::toupper(cast[6]));
     r.add(name, "self", to(dtype), {cast});
   }
-  r.add("clone", "self, memory_format", [](OpCall& c) { c.give(c.lowering().copy(c.tensor("self"))); }, {"lift_fresh_copy", "alias_copy", "detach_copy"});
+  r.add("clone", "self, memory_format", [](OpCall& c) { c.give(c.lowering().copy(c.tensor("self"))); },
+        {"lift_fresh_copy", "alias_copy", "detach_copy"});
   r.add("copy", "self, src, non_blocking", define_copy);
   r.add("view.dtype", "self, dtype", define_bitcast, {"view_copy.dtype", "view_dtype"});
 }

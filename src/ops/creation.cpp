@@ -21,8 +21,15 @@ Operand integer_operand(int64_t value) { return {std::nullopt, value}; }
 
 // zeros, new_zeros and zeros_like: the same value, three ways to say the shape.
 void add_filled(Registry& r, const std::string& name, int64_t value, std::vector<std::string> aliases = {}) {
-  r.add(name, "size, dtype", [value](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(value))); }, std::move(aliases));
-  r.add("new_" + name, "self, size, dtype", [value](OpCall& c) { c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(value))); });
+  r.add(
+      name, "size, dtype",
+      [value](OpCall& c) {
+        c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(value)));
+      },
+      std::move(aliases));
+  r.add("new_" + name, "self, size, dtype", [value](OpCall& c) {
+    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(value)));
+  });
   r.add(name + "_like", "self, dtype", [value](OpCall& c) {
     const Tensor x = c.tensor("self");
     c.give(filled(c, c.dtype("dtype", x.dtype), x.shape, integer_operand(value)));
@@ -31,7 +38,8 @@ void add_filled(Registry& r, const std::string& name, int64_t value, std::vector
 
 void define_full(OpCall& c) {
   const Operand value = c.operand("fill_value");
-  c.give(filled(c, c.dtype("dtype", value.tensor ? value.tensor->dtype : result_type({value})), c.integers("size"), value));
+  c.give(filled(c, c.dtype("dtype", value.tensor ? value.tensor->dtype : result_type({value})), c.integers("size"),
+                value));
 }
 
 void define_fill(OpCall& c) {
@@ -46,7 +54,8 @@ bool is_floating(const OpCall& c, std::string_view name) {
 
 void define_arange(OpCall& c) {
   const double start = c.number("start", 0), end = c.number("end", 0), step = c.number("step", 1);
-  require(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step), "arange needs finite ends and a step that is not 0");
+  require(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step),
+          "arange needs finite ends and a step that is not 0");
   require(std::fabs(start) < 0x1p62 && std::fabs(step) < 0x1p62, "arange leaves the integers");
   const bool floating = is_floating(c, "start") || is_floating(c, "end") || is_floating(c, "step");
   const DType dtype = c.dtype("dtype", floating ? DType::f32 : DType::i64);
@@ -65,7 +74,8 @@ Ex point(OpCall& c, const Ix& i, int64_t steps, DType compute) {
   const Ex start = c.read_as(c.operand("start"), {}, compute), end = c.read_as(c.operand("end"), {}, compute);
   if (steps <= 1) return start;
   const Ex step = (end - start) / double(steps - 1);
-  return select(value(i) < double(steps / 2), start + step * convert(value(i), compute), end - step * convert(value(steps - 1 - i), compute));
+  return select(value(i) < double(steps / 2), start + step * convert(value(i), compute),
+                end - step * convert(value(steps - 1 - i), compute));
 }
 
 void define_linspace(OpCall& c) {
@@ -89,7 +99,8 @@ void define_logspace(OpCall& c) {
 void define_eye(OpCall& c) {
   const int64_t rows = c.integer("n"), columns = c.integer("m", rows);
   const DType dtype = c.dtype("dtype", DType::f32);
-  c.give(c.lowering().map(dtype, checked({rows, columns}), [&](const Indices& i) { return convert(value(i[0]) == value(i[1]), dtype); }));
+  c.give(c.lowering().map(dtype, checked({rows, columns}),
+                          [&](const Indices& i) { return convert(value(i[0]) == value(i[1]), dtype); }));
 }
 
 // Row and column of element `position` of the lower trapezoid whose first row has `first` elements and grows by one.
@@ -109,12 +120,14 @@ Position in_trapezoid(Ex position, double first) {
 // rectangle; the upper one is counted from its end, where it is a lower one turned around.
 void define_triangle(OpCall& c, bool upper) {
   const int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset", 0);
-  require(rows >= 0 && columns >= 0 && rows < (1 << 24) && columns < (1 << 24) && std::abs(offset) < (1 << 24), "the triangle is too large");
+  require(rows >= 0 && columns >= 0 && rows < (1 << 24) && columns < (1 << 24) && std::abs(offset) < (1 << 24),
+          "the triangle is too large");
   // the upper triangle (offset) is the lower triangle of the matrix turned by 180 degrees
   const int64_t shift = upper ? columns - rows - offset : offset;
-  const int64_t first_row = std::max<int64_t>(0, -shift);                                       // the first row with an element
-  const int64_t first = std::min(columns, std::max<int64_t>(0, shift + 1 + first_row));        // its elements
-  const int64_t full_row = std::clamp<int64_t>(columns - shift, first_row, std::max(rows, first_row));  // from here on rows are full
+  const int64_t first_row = std::max<int64_t>(0, -shift);  // the first row with an element
+  const int64_t first = std::min(columns, std::max<int64_t>(0, shift + 1 + first_row));  // its elements
+  const int64_t full_row =
+      std::clamp<int64_t>(columns - shift, first_row, std::max(rows, first_row));  // from here on rows are full
   const int64_t growing = std::min(full_row, rows) - std::min(first_row, rows);
   const int64_t in_growing = growing * first + growing * (growing - 1) / 2;
   const int64_t count = in_growing + std::max<int64_t>(0, rows - std::max(full_row, first_row)) * columns;
@@ -143,7 +156,8 @@ void define_window(OpCall& c, const std::vector<double>& coefficients) {
     const Ex position = convert(value(i[0]), dtype);
     if (length <= 1) return position + 1.0;
     Ex sum = position * 0.0 + coefficients[0];
-    for (size_t k = 1; k < coefficients.size(); ++k) sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / double(last)));
+    for (size_t k = 1; k < coefficients.size(); ++k)
+      sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / double(last)));
     return sum;
   }));
 }
@@ -170,7 +184,8 @@ void define_one_hot(OpCall& c) {
   Shape shape = x.shape;
   shape.push_back(classes);
   c.give(c.lowering().map(DType::i64, checked(shape), [&](const Indices& i) {
-    return convert(convert(c.lowering().read(x, Indices(i.begin(), i.end() - 1)), DType::i64) == value(i.back()), DType::i64);
+    return convert(convert(c.lowering().read(x, Indices(i.begin(), i.end() - 1)), DType::i64) == value(i.back()),
+                   DType::i64);
   }));
 }
 
@@ -180,16 +195,23 @@ void register_creation(Registry& r) {
   add_filled(r, "zeros", 0, {"_efficientzerotensor"});
   add_filled(r, "ones", 1);
   add_filled(r, "empty", 0);
-  r.add("empty_strided", "size, stride, dtype", [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(0))); }, {"empty_permuted"});
-  r.add("new_empty_strided", "self, size, stride, dtype", [](OpCall& c) { c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(0))); });
+  r.add("empty_strided", "size, stride, dtype",
+        [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(0))); },
+        {"empty_permuted"});
+  r.add("new_empty_strided", "self, size, stride, dtype", [](OpCall& c) {
+    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(0)));
+  });
   r.add("full", "size, fill_value, dtype", define_full);
-  r.add("new_full", "self, size, fill_value, dtype", [](OpCall& c) { c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), c.operand("fill_value"))); });
+  r.add("new_full", "self, size, fill_value, dtype", [](OpCall& c) {
+    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), c.operand("fill_value")));
+  });
   r.add("full_like", "self, fill_value, dtype", [](OpCall& c) {
     const Tensor x = c.tensor("self");
     c.give(filled(c, c.dtype("dtype", x.dtype), x.shape, c.operand("fill_value")));
   });
   r.add("fill", "self, value", define_fill, {"zero"});
-  r.add("scalar_tensor", "s, dtype", [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), {}, c.operand("s"))); });
+  r.add("scalar_tensor", "s, dtype",
+        [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), {}, c.operand("s"))); });
   r.add("arange", "end", define_arange, {});
   r.add("arange.start", "start, end", define_arange, {"arange.start_step"});
   r.add("linspace", "start, end, steps, dtype", define_linspace);
@@ -198,7 +220,9 @@ void register_creation(Registry& r) {
   r.add("tril_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, false); });
   r.add("triu_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, true); });
   r.add("hann_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.5, -0.5}); });
-  r.add("hamming_window", "window_length, periodic, alpha, beta, dtype", [](OpCall& c) { define_window(c, {c.number("alpha", 0.54), -c.number("beta", 0.46)}); });
+  r.add("hamming_window", "window_length, periodic, alpha, beta, dtype", [](OpCall& c) {
+    define_window(c, {c.number("alpha", 0.54), -c.number("beta", 0.46)});
+  });
   r.add("blackman_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.42, -0.5, 0.08}); });
   r.add("bartlett_window", "window_length, periodic, dtype", define_bartlett);
   r.add("one_hot", "self, num_classes", define_one_hot);

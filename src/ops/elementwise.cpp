@@ -5,7 +5,8 @@
 
 namespace lightline::ops {
 
-void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion, const OpCall::ElementBody& body) {
+void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion,
+                    const OpCall::ElementBody& body) {
   DType type = result_type(operands);
   if (promotion == Promotion::floating) type = floating_type(type);
   c.give(c.elementwise(operands, type, promotion == Promotion::test ? DType::boolean : type, body));
@@ -16,7 +17,8 @@ void unary(OpCall& c, Promotion promotion, const UnaryBody& body) {
 }
 
 void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_view first, std::string_view second) {
-  elementwise_of(c, {c.operand(first), c.operand(second)}, promotion, [&](const std::vector<Ex>& v) { return body(v[0], v[1]); });
+  elementwise_of(c, {c.operand(first), c.operand(second)}, promotion,
+                 [&](const std::vector<Ex>& v) { return body(v[0], v[1]); });
 }
 
 Ex logical_xor(Ex a, Ex b) { return a != b; }
@@ -40,18 +42,22 @@ namespace {
 
 // PyTorch's name, and the scalar function that it is.
 constexpr std::pair<const char*, Function> floating_functions[] = {
-    {"exp", Function::exp}, {"log", Function::log}, {"log2", Function::log2}, {"log10", Function::log10}, {"sqrt", Function::sqrt}, {"rsqrt", Function::rsqrt},
-    {"sin", Function::sin}, {"cos", Function::cos}, {"tan", Function::tan},   {"sinh", Function::sinh},   {"cosh", Function::cosh}, {"tanh", Function::tanh},
+    {"exp", Function::exp},   {"log", Function::log},     {"log2", Function::log2}, {"log10", Function::log10},
+    {"sqrt", Function::sqrt}, {"rsqrt", Function::rsqrt}, {"sin", Function::sin},   {"cos", Function::cos},
+    {"tan", Function::tan},   {"sinh", Function::sinh},   {"cosh", Function::cosh}, {"tanh", Function::tanh},
 };
 // The same, in torch.special as well.
 constexpr std::pair<const char*, Function> special_functions[] = {
-    {"exp2", Function::exp2}, {"expm1", Function::expm1}, {"log1p", Function::log1p}, {"erf", Function::erf}, {"erfc", Function::erfc}, {"erfinv", Function::erfinv},
+    {"exp2", Function::exp2}, {"expm1", Function::expm1}, {"log1p", Function::log1p},
+    {"erf", Function::erf},   {"erfc", Function::erfc},   {"erfinv", Function::erfinv},
 };
 constexpr std::pair<const char*, Function> arc_functions[] = {
-    {"asin", Function::asin}, {"acos", Function::acos}, {"atan", Function::atan}, {"asinh", Function::asinh}, {"acosh", Function::acosh}, {"atanh", Function::atanh},
+    {"asin", Function::asin},   {"acos", Function::acos},   {"atan", Function::atan},
+    {"asinh", Function::asinh}, {"acosh", Function::acosh}, {"atanh", Function::atanh},
 };
 // Integers stay as they are.
-constexpr std::pair<const char*, Function> rounding_functions[] = {{"floor", Function::floor}, {"ceil", Function::ceil}, {"trunc", Function::trunc}};
+constexpr std::pair<const char*, Function> rounding_functions[] = {
+    {"floor", Function::floor}, {"ceil", Function::ceil}, {"trunc", Function::trunc}};
 
 Definition floating_definition(Function function) {
   return [function](OpCall& c) { unary(c, Promotion::floating, [&](Ex x) { return call(function, x); }); };
@@ -71,11 +77,17 @@ void define_round(OpCall& c) {
 
 void register_elementwise(Registry& r) {
   for (const auto& [name, function] : floating_functions) r.add(name, "self", floating_definition(function));
-  for (const auto& [name, function] : special_functions) r.add(name, "self", floating_definition(function), {std::string("special_") + name});
-  for (const auto& [name, function] : arc_functions) r.add(name, "self", floating_definition(function), {"arc" + std::string(name).substr(1)});
+  for (const auto& [name, function] : special_functions)
+    r.add(name, "self", floating_definition(function), {std::string("special_") + name});
+  for (const auto& [name, function] : arc_functions)
+    r.add(name, "self", floating_definition(function), {"arc" + std::string(name).substr(1)});
   for (const auto& [name, function] : rounding_functions) {
-    r.add(name, "self", [function = function](OpCall& c) { unary(c, Promotion::same, [&](Ex x) { return is_integer(x.type) ? x : call(function, x); }); },
-          function == Function::trunc ? std::vector<std::string>{"fix"} : std::vector<std::string>{});
+    r.add(
+        name, "self",
+        [function = function](OpCall& c) {
+          unary(c, Promotion::same, [&](Ex x) { return is_integer(x.type) ? x : call(function, x); });
+        },
+        function == Function::trunc ? std::vector<std::string>{"fix"} : std::vector<std::string>{});
   }
   r.add("sigmoid", "self", floating_definition(Function::sigmoid), {"special_expit"});
   r.add("round", "self, decimals", define_round, {"special_round"});

@@ -20,9 +20,11 @@ enum class Promotion : uint8_t {
 };
 
 void unary(OpCall& c, Promotion promotion, const UnaryBody& body);
-void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_view first = "self", std::string_view second = "other");
+void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_view first = "self",
+            std::string_view second = "other");
 // Any operands, in their promoted dtype.
-void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion, const OpCall::ElementBody& body);
+void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion,
+                    const OpCall::ElementBody& body);
 
 Ex logical_xor(Ex a, Ex b);
 Ex clamped(Ex x, double low, double high);

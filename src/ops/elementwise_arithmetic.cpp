@@ -28,7 +28,8 @@ Ex multiplied(Ex a, Ex b) { return a.type == DType::boolean ? a && b : a * b; }
 
 // Quotients that round, exactly as fmod makes them; floats divide by zero as usual.
 Ex divided(Ex a, Ex b, bool floor) {
-  if (is_integer(a.type)) return floor ? call(Function::div, a, b) : call(Function::div, a - call(Function::fmod, a, b), b);
+  if (is_integer(a.type))
+    return floor ? call(Function::div, a, b) : call(Function::div, a - call(Function::fmod, a, b), b);
   if (!floor) return call(Function::trunc, a / b);
   const Ex rest = call(Function::fmod, a, b);
   const Ex quotient = (a - rest) / b;
@@ -39,8 +40,10 @@ Ex divided(Ex a, Ex b, bool floor) {
 void define_div(OpCall& c) {
   const std::string mode = c.text("rounding_mode", "");
   require(mode.empty() || mode == "floor" || mode == "trunc", "'rounding_mode' is none of 'floor', 'trunc' and None");
-  if (mode.empty()) binary(c, Promotion::floating, [](Ex a, Ex b) { return a / b; });
-  else binary(c, Promotion::same, [&](Ex a, Ex b) { return divided(a, b, mode == "floor"); });
+  if (mode.empty())
+    binary(c, Promotion::floating, [](Ex a, Ex b) { return a / b; });
+  else
+    binary(c, Promotion::same, [&](Ex a, Ex b) { return divided(a, b, mode == "floor"); });
 }
 
 void define_pow(OpCall& c) {
@@ -50,7 +53,8 @@ void define_pow(OpCall& c) {
     c.give(c.elementwise({base, exponent}, type, type, [&](const std::vector<Ex>& v) { return number(v[0], 1.0); }));
     return;
   }
-  const bool fixed = !exponent.tensor && type != DType::boolean && !std::holds_alternative<std::complex<double>>(exponent.scalar);
+  const bool fixed =
+      !exponent.tensor && type != DType::boolean && !std::holds_alternative<std::complex<double>>(exponent.scalar);
   c.give(c.elementwise({base, exponent}, type, type, [&](const std::vector<Ex>& v) {
     if (fixed) return power_of(v[0], c.number("exponent", 1));
     if (type == DType::boolean) return v[0] || !v[1];
@@ -61,7 +65,8 @@ void define_pow(OpCall& c) {
 
 void define_float_power(OpCall& c) {
   const Operand base = c.operand("self"), exponent = c.operand("exponent");
-  c.give(c.elementwise({base, exponent}, DType::f64, DType::f64, [&](const std::vector<Ex>& v) { return call(Function::pow, v[0], v[1]); }));
+  c.give(c.elementwise({base, exponent}, DType::f64, DType::f64,
+                       [&](const std::vector<Ex>& v) { return call(Function::pow, v[0], v[1]); }));
 }
 
 void define_lerp(OpCall& c) {
@@ -74,7 +79,8 @@ void define_lerp(OpCall& c) {
 
 // self + value * (tensor1 op tensor2)
 void define_fused(OpCall& c, const BinaryBody& join) {
-  const Operand a = c.operand("self"), b = c.operand("tensor1"), d = c.operand("tensor2"), value = c.operand_or("value", 1);
+  const Operand a = c.operand("self"), b = c.operand("tensor1"), d = c.operand("tensor2"),
+                value = c.operand_or("value", 1);
   const DType type = result_type({a, b, d});
   c.give(c.elementwise({a, b, d}, type, type, [&](const std::vector<Ex>& v) {
     const Ex scaled = is_number(value, 1) ? v[1] : c.read_as(value, {}, type) * v[1];
@@ -110,7 +116,8 @@ void define_sign(OpCall& c) {
 void define_nextafter(OpCall& c) {
   const Operand a = c.operand("self"), b = c.operand("other");
   const DType type = result_type({a, b});
-  if (compute_type(type) == type) return binary(c, Promotion::same, [](Ex x, Ex y) { return call(Function::nextafter, x, y); });
+  if (compute_type(type) == type)
+    return binary(c, Promotion::same, [](Ex x, Ex y) { return call(Function::nextafter, x, y); });
   // computed in f32, the neighbour would be too near
   const Shape shape = broadcast(a.shape(), b.shape());
   c.give(c.lowering().opaque("nextafter", {c.tensor("self"), c.tensor("other")}, {}, {{type, shape}})[0]);
@@ -123,14 +130,18 @@ Ex log_of_sum(Ex a, Ex b, Function exponential, double scale) {
 }
 
 void register_two_operands(Registry& r) {
-  const auto add = [&](const char* name, Promotion promotion, Ex (*body)(Ex, Ex), std::vector<std::string> aliases = {}) {
-    r.add(name, "self, other", [=](OpCall& c) { binary(c, promotion, body); }, std::move(aliases));
+  const auto add = [&](const char* name, Promotion promotion, Ex (*body)(Ex, Ex),
+                       std::vector<std::string> aliases = {}) {
+    r.add(
+        name, "self, other", [=](OpCall& c) { binary(c, promotion, body); }, std::move(aliases));
   };
   add("mul", Promotion::same, multiplied, {"multiply", "__mul__", "__rmul__"});
   add("maximum", Promotion::same, greater, {"max.other"});
   add("minimum", Promotion::same, lesser, {"min.other"});
-  add("fmax", Promotion::same, [](Ex a, Ex b) { return a.type == DType::boolean ? a || b : call(Function::fmax, a, b); });
-  add("fmin", Promotion::same, [](Ex a, Ex b) { return a.type == DType::boolean ? a && b : call(Function::fmin, a, b); });
+  add("fmax", Promotion::same,
+      [](Ex a, Ex b) { return a.type == DType::boolean ? a || b : call(Function::fmax, a, b); });
+  add("fmin", Promotion::same,
+      [](Ex a, Ex b) { return a.type == DType::boolean ? a && b : call(Function::fmin, a, b); });
   add("remainder", Promotion::same, [](Ex a, Ex b) { return call(Function::remainder, a, b); }, {"__mod__"});
   add("fmod", Promotion::same, [](Ex a, Ex b) { return call(Function::fmod, a, b); });
   add("floor_divide", Promotion::same, [](Ex a, Ex b) { return divided(a, b, true); }, {"__floordiv__"});
@@ -140,7 +151,8 @@ void register_two_operands(Registry& r) {
   add("copysign", Promotion::floating, [](Ex a, Ex b) { return call(Function::copysign, a, b); });
   add("ldexp", Promotion::floating, [](Ex a, Ex b) { return a * call(Function::exp2, b); });
   add("logaddexp", Promotion::floating, [](Ex a, Ex b) { return log_of_sum(a, b, Function::exp, 1); });
-  add("logaddexp2", Promotion::floating, [](Ex a, Ex b) { return log_of_sum(a, b, Function::exp2, 1 / std::log(2.0)); });
+  add("logaddexp2", Promotion::floating,
+      [](Ex a, Ex b) { return log_of_sum(a, b, Function::exp2, 1 / std::log(2.0)); });
 }
 
 }  // namespace
@@ -155,19 +167,26 @@ void register_arithmetic(Registry& r) {
   r.add("pow", "self, exponent", define_pow, {"__pow__", "__rpow__"});
   r.add("float_power", "self, exponent", define_float_power);
   r.add("lerp", "self, end, weight", define_lerp);
-  r.add("addcmul", "self, tensor1, tensor2, value", [](OpCall& c) { define_fused(c, [](Ex a, Ex b) { return a * b; }); });
-  r.add("addcdiv", "self, tensor1, tensor2, value", [](OpCall& c) { define_fused(c, [](Ex a, Ex b) { return a / b; }); });
+  r.add("addcmul", "self, tensor1, tensor2, value",
+        [](OpCall& c) { define_fused(c, [](Ex a, Ex b) { return a * b; }); });
+  r.add("addcdiv", "self, tensor1, tensor2, value",
+        [](OpCall& c) { define_fused(c, [](Ex a, Ex b) { return a / b; }); });
   r.add("clamp", "self, min, max", define_clamp, {"clip", "clamp_min", "clamp_max"});
   r.add("neg", "self", [](OpCall& c) { unary(c, Promotion::same, [](Ex x) { return -x; }); }, {"negative"});
-  r.add("abs", "self", [](OpCall& c) {
-    const Operand x = c.operand("self");
-    const DType type = result_type({x});
-    c.give(c.elementwise({x}, type, type == DType::c64 ? DType::f32 : type, [](const std::vector<Ex>& v) { return v[0].type == DType::boolean ? v[0] : call(Function::abs, v[0]); }));
-  }, {"absolute"});
+  r.add("abs", "self",
+        [](OpCall& c) {
+          const Operand x = c.operand("self");
+          const DType type = result_type({x});
+          c.give(c.elementwise({x}, type, type == DType::c64 ? DType::f32 : type, [](const std::vector<Ex>& v) {
+            return v[0].type == DType::boolean ? v[0] : call(Function::abs, v[0]);
+          }));
+        },
+        {"absolute"});
   r.add("sign", "self", define_sign, {"sgn"});
   r.add("square", "self", [](OpCall& c) { unary(c, Promotion::same, [](Ex x) { return multiplied(x, x); }); });
   r.add("reciprocal", "self", [](OpCall& c) { unary(c, Promotion::floating, [](Ex x) { return 1.0 / x; }); });
-  r.add("frac", "self", [](OpCall& c) { unary(c, Promotion::same, [](Ex x) { return x - call(Function::trunc, x); }); });
+  r.add("frac", "self",
+        [](OpCall& c) { unary(c, Promotion::same, [](Ex x) { return x - call(Function::trunc, x); }); });
 }
 
 }  // namespace lightline::ops

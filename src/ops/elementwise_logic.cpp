@@ -16,14 +16,17 @@ Definition comparison(Function function) {
   return [function](OpCall& c) {
     const std::vector<Operand> operands = {c.operand("self"), c.operand("other")};
     const DType type = result_type(operands);
-    elementwise_of(c, operands, Promotion::test, [&](const std::vector<Ex>& v) { return call(function, comparable(v[0], operands[0], type), comparable(v[1], operands[1], type)); });
+    elementwise_of(c, operands, Promotion::test, [&](const std::vector<Ex>& v) {
+      return call(function, comparable(v[0], operands[0], type), comparable(v[1], operands[1], type));
+    });
   };
 }
 
 // Each operand becomes bool by itself.
 void logical(OpCall& c, Ex (*body)(Ex, Ex)) {
   const std::vector<Operand> operands = {c.operand("self"), c.operand("other")};
-  c.give(c.elementwise(operands, DType::boolean, DType::boolean, [&](const std::vector<Ex>& v) { return body(v[0], v[1]); }));
+  c.give(c.elementwise(operands, DType::boolean, DType::boolean,
+                       [&](const std::vector<Ex>& v) { return body(v[0], v[1]); }));
 }
 
 Definition bits(Function function) {
@@ -63,7 +66,9 @@ void define_where(OpCall& c) {
   const Operand condition = c.operand("condition"), yes = c.operand("self"), no = c.operand("other");
   const DType type = result_type({yes, no});
   Shape shape = broadcast(condition.shape(), broadcast(yes.shape(), no.shape()));
-  c.give(c.lowering().map(type, std::move(shape), [&](const Indices& i) { return select(c.read_as(condition, i, DType::boolean), c.read_as(yes, i, type), c.read_as(no, i, type)); }));
+  c.give(c.lowering().map(type, std::move(shape), [&](const Indices& i) {
+    return select(c.read_as(condition, i, DType::boolean), c.read_as(yes, i, type), c.read_as(no, i, type));
+  }));
 }
 
 void define_masked_fill(OpCall& c) {
@@ -92,8 +97,11 @@ void define_nan_to_num(OpCall& c) {
   const double nan = c.number("nan", 0), high = c.number("posinf", greatest), low = c.number("neginf", -greatest);
   unary(c, Promotion::same, [&](Ex x) {
     if (is_integer(x.type) || x.type == DType::boolean) return x;
-    const auto part = [&](Ex v) { return select(is_nan(v), nan, select(is_positive_infinity(v), high, select(is_negative_infinity(v), low, v))); };
-    return x.type == DType::c64 ? call(Function::complex_, part(call(Function::real, x)), part(call(Function::imag, x))) : part(x);
+    const auto part = [&](Ex v) {
+      return select(is_nan(v), nan, select(is_positive_infinity(v), high, select(is_negative_infinity(v), low, v)));
+    };
+    return x.type == DType::c64 ? call(Function::complex_, part(call(Function::real, x)), part(call(Function::imag, x)))
+                                : part(x);
   });
 }
 
@@ -111,16 +119,21 @@ void define_isclose(OpCall& c) {
 }
 
 void define_heaviside(OpCall& c) {
-  binary(c, Promotion::same, [](Ex x, Ex values) {
-    if (x.type == DType::boolean) return x || values;
-    return select(x == 0.0, values, select(x > 0.0, number(values, 1.0), number(values, 0.0)));
-  }, "self", "values");
+  binary(
+      c, Promotion::same,
+      [](Ex x, Ex values) {
+        if (x.type == DType::boolean) return x || values;
+        return select(x == 0.0, values, select(x > 0.0, number(values, 1.0), number(values, 0.0)));
+      },
+      "self", "values");
 }
 
 }  // namespace
 
 void register_logic(Registry& r) {
-  const auto both = [&](const char* name, const Definition& define, std::vector<std::string> aliases) { r.add(name, "self, other", define, std::move(aliases)); };
+  const auto both = [&](const char* name, const Definition& define, std::vector<std::string> aliases) {
+    r.add(name, "self, other", define, std::move(aliases));
+  };
   both("eq", comparison(Function::eq), {"__eq__"});
   both("ne", comparison(Function::ne), {"not_equal", "__ne__"});
   both("lt", comparison(Function::lt), {"less", "__lt__"});
@@ -130,7 +143,10 @@ void register_logic(Registry& r) {
   both("logical_and", [](OpCall& c) { logical(c, [](Ex a, Ex b) { return a && b; }); }, {});
   both("logical_or", [](OpCall& c) { logical(c, [](Ex a, Ex b) { return a || b; }); }, {});
   both("logical_xor", [](OpCall& c) { logical(c, logical_xor); }, {});
-  r.add("logical_not", "self", [](OpCall& c) { c.give(c.elementwise({c.operand("self")}, DType::boolean, DType::boolean, [](const std::vector<Ex>& v) { return !v[0]; })); });
+  r.add("logical_not", "self", [](OpCall& c) {
+    c.give(c.elementwise({c.operand("self")}, DType::boolean, DType::boolean,
+                         [](const std::vector<Ex>& v) { return !v[0]; }));
+  });
   both("bitwise_and", bits(Function::bitand_), {"__and__", "__iand__", "__rand__"});
   both("bitwise_or", bits(Function::bitor_), {"__or__", "__ior__", "__ror__"});
   both("bitwise_xor", bits(Function::bitxor_), {"__xor__", "__ixor__", "__rxor__"});
@@ -143,7 +159,9 @@ void register_logic(Registry& r) {
   r.add("isneginf", "self", test(is_negative_infinity, false));
   r.add("isfinite", "self", test(is_finite, true));
   r.add("isreal", "self", [](OpCall& c) {
-    unary(c, Promotion::test, [](Ex x) { return x.type == DType::c64 ? call(Function::imag, x) == 0.0 : x.lowering->literal(Literal::of_bool(true)); });
+    unary(c, Promotion::test, [](Ex x) {
+      return x.type == DType::c64 ? call(Function::imag, x) == 0.0 : x.lowering->literal(Literal::of_bool(true));
+    });
   });
   r.add("signbit", "self", define_signbit);
   r.add("where", "condition, self, other", define_where);

@@ -29,13 +29,14 @@ namespace {
 using PairLoss = std::function<Ex(Ex x, Ex target)>;
 
 // A loss of two tensors, element by element.
-void pair_loss(OpCall& c, std::string_view first, std::string_view second, const PairLoss& loss) {
-  Lowering& l = c.lowering();
-  const Tensor x = c.tensor(first), target = c.tensor(second);
+Tensor pair_loss(Lowering& l, const Tensor& x, const Tensor& target, LossReduction reduction, const PairLoss& loss) {
   const DType type = result_type({{x, {}}, {target, {}}}), wide = compute_type(type);
-  c.give(reduced_loss(l, type, broadcast(x.shape, target.shape), loss_reduction(c), [&](const Indices& at) {
+  return reduced_loss(l, type, broadcast(x.shape, target.shape), reduction, [&](const Indices& at) {
     return loss(convert(l.read_broadcast(x, at), wide), convert(l.read_broadcast(target, at), wide));
-  }));
+  });
+}
+void pair_loss(OpCall& c, std::string_view first, std::string_view second, const PairLoss& loss) {
+  c.give(pair_loss(c.lowering(), c.tensor(first), c.tensor(second), loss_reduction(c), loss));
 }
 
 Ex square(Ex x) { return x * x; }
@@ -90,11 +91,16 @@ void binary_cross_entropy_with_logits(OpCall& c) {
 }
 
 void kl_div(OpCall& c) {
+  Lowering& l = c.lowering();
   const bool log_target = c.flag("log_target", false);
-  pair_loss(c, "self", "target", [&](Ex x, Ex t) {
+  const auto loss = [&](Ex x, Ex t) {
     if (log_target) return call(Function::exp, t) * (t - x);
     return select(t == 0.0, 0.0, t * call(Function::log, t)) - t * x;
-  });
+  };
+  if (c.text("reduction", "") != "batchmean") return pair_loss(c, "self", "target", loss);
+  const Tensor x = c.tensor("self"), sum = pair_loss(l, x, c.tensor("target"), LossReduction::sum, loss);
+  require(x.rank() >= 1, "a mean over a batch needs a batch");
+  c.give(l.map(sum.dtype, {}, [&](const Indices&) { return l.read(sum, {}) / double(x.shape[0]); }));
 }
 
 void poisson_nll(OpCall& c) {

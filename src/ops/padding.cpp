@@ -26,7 +26,9 @@ Pads pads(const Tensor& x, const std::vector<int64_t>& list) {
 Shape padded_shape(const Tensor& x, const Pads& p) {
   Shape shape = x.shape;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (__builtin_add_overflow(shape[d], p.before[d], &shape[d]) || __builtin_add_overflow(shape[d], p.after[d], &shape[d])) fail("the padding is absurd", ErrorCode::limit);
+    if (__builtin_add_overflow(shape[d], p.before[d], &shape[d]) ||
+        __builtin_add_overflow(shape[d], p.after[d], &shape[d]))
+      fail("the padding is absurd", ErrorCode::limit);
     require(shape[d] >= 0, "padding cuts more than there is");
   }
   return shape;
@@ -116,12 +118,18 @@ Definition padding_backward(Mode mode) {
 
 void register_padding(Registry& r) {
   r.add("pad", "self, pad, mode, value", define_pad);
-  r.add("constant_pad_nd", "self, pad, value", [](OpCall& c) { c.give(padded_with_constant(c, c.tensor("self"), pads(c.tensor("self"), c.integers("pad")))); });
+  r.add("constant_pad_nd", "self, pad, value", [](OpCall& c) {
+    c.give(padded_with_constant(c, c.tensor("self"), pads(c.tensor("self"), c.integers("pad"))));
+  });
   r.add("_pad_circular", "self, pad", padding(Mode::circular, "pad"));
-  r.add("reflection_pad1d", "self, padding", padding(Mode::reflect, "padding"), {"reflection_pad2d", "reflection_pad3d"});
-  r.add("replication_pad1d", "self, padding", padding(Mode::replicate, "padding"), {"replication_pad2d", "replication_pad3d"});
-  r.add("reflection_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::reflect), {"reflection_pad2d_backward", "reflection_pad3d_backward"});
-  r.add("replication_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::replicate), {"replication_pad2d_backward", "replication_pad3d_backward"});
+  r.add("reflection_pad1d", "self, padding", padding(Mode::reflect, "padding"),
+        {"reflection_pad2d", "reflection_pad3d"});
+  r.add("replication_pad1d", "self, padding", padding(Mode::replicate, "padding"),
+        {"replication_pad2d", "replication_pad3d"});
+  r.add("reflection_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::reflect),
+        {"reflection_pad2d_backward", "reflection_pad3d_backward"});
+  r.add("replication_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::replicate),
+        {"replication_pad2d_backward", "replication_pad3d_backward"});
 }
 
 }  // namespace lightline::ops

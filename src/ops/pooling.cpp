@@ -248,7 +248,7 @@ void register_pooling(Registry& r) {
   const std::string window = "self, kernel_size, stride, padding, ";
   for (size_t n = 1; n <= 3; ++n) {
     const std::string d = fmt::format("{}d", n);
-    r.add("max_pool" + d, window + "dilation, ceil_mode", [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), false); }, {fmt::format("torch.nn.functional._max_pool{}d", n)});
+    r.add("max_pool" + d, window + "dilation, ceil_mode, return_indices", [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), c.flag("return_indices", false)); }, {fmt::format("torch.nn.functional._max_pool{}d", n)});
     r.add("max_pool" + d + "_with_indices", window + "dilation, ceil_mode", [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), true); });
     r.add("avg_pool" + d, window + "ceil_mode, count_include_pad, divisor_override", [n](OpCall& c) { c.give(average(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n))); });
     r.add("adaptive_avg_pool" + d, "self, output_size", [n](OpCall& c) {

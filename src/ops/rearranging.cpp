@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/rearranging.h"
 #include "ops/registry.h"
 #include "ops/views.h"
 
@@ -16,11 +17,15 @@ DType promoted(const std::vector<Tensor>& tensors) {
 }
 
 // The tensor that holds position `at`, where tensor k starts at starts[k]: a balanced tree of comparisons.
-Ex chosen(const Ex& at, const std::vector<int64_t>& starts, size_t from, size_t to, const std::function<Ex(size_t)>& read) {
+Ex chosen(const Ex& at, const std::vector<int64_t>& starts, size_t from, size_t to,
+          const std::function<Ex(size_t)>& read) {
   if (to - from == 1) return read(from);
   const size_t middle = from + (to - from) / 2;
-  return select(at < double(starts[middle]), chosen(at, starts, from, middle, read), chosen(at, starts, middle, to, read));
+  return select(at < double(starts[middle]), chosen(at, starts, from, middle, read),
+                chosen(at, starts, middle, to, read));
 }
+
+}  // namespace
 
 Tensor joined(Lowering& l, std::vector<Tensor> tensors, int64_t dim) {
   require(!tensors.empty(), "there is nothing to join");
@@ -39,7 +44,8 @@ Tensor joined(Lowering& l, std::vector<Tensor> tensors, int64_t dim) {
     expected[size_t(dim)] = tensor.shape[size_t(dim)];
     require(tensor.shape == expected, "the tensors to join differ in another dimension");
     starts.push_back(extent);
-    if (__builtin_add_overflow(extent, expected[size_t(dim)], &extent)) fail("the shape has too many elements", ErrorCode::limit);
+    if (__builtin_add_overflow(extent, expected[size_t(dim)], &extent))
+      fail("the shape has too many elements", ErrorCode::limit);
   }
   shape[size_t(dim)] = extent;
   return l.map(dtype, std::move(shape), [&](const Indices& i) {
@@ -63,9 +69,12 @@ Tensor stacked(Lowering& l, const std::vector<Tensor>& tensors, int64_t dim) {
   return l.map(dtype, std::move(shape), [&](const Indices& i) {
     Indices at = i;
     at.erase(at.begin() + dim);
-    return chosen(l.value(i[size_t(dim)]), starts, 0, tensors.size(), [&](size_t k) { return convert(l.read(tensors[k], at), dtype); });
+    return chosen(l.value(i[size_t(dim)]), starts, 0, tensors.size(),
+                  [&](size_t k) { return convert(l.read(tensors[k], at), dtype); });
   });
 }
+
+namespace {
 
 std::vector<Tensor> all_at_least(OpCall& c, int64_t rank) {
   std::vector<Tensor> tensors = c.tensors("tensors");
@@ -102,7 +111,9 @@ void define_block_diag(OpCall& c) {
     width += tensor.shape[1];
   }
   c.give(l.map(dtype, {height, width}, [&](const Indices& i) {
-    return chosen(l.value(i[0]), rows, 0, tensors.size(), [&](size_t k) { return convert(l.read(tensors[k], {i[0] - rows[k], i[1] - columns[k]}, Literal::of(int64_t(0))), dtype); });
+    return chosen(l.value(i[0]), rows, 0, tensors.size(), [&](size_t k) {
+      return convert(l.read(tensors[k], {i[0] - rows[k], i[1] - columns[k]}, Literal::of(int64_t(0))), dtype);
+    });
   }));
 }
 
@@ -185,7 +196,8 @@ void define_repeat_interleave(OpCall& c) {
     if (!recorded) fail("the size of the result depends on data", ErrorCode::unsupported);
     std::vector<Tensor> operands = {x};
     if (c.has("self")) operands.push_back(c.tensor("repeats"));
-    return c.give(l.opaque("repeat_interleave", operands, {{"dim", c.integer("dim", 0)}}, {{recorded->dtype, recorded->shape}})[0]);
+    return c.give(l.opaque("repeat_interleave", operands, {{"dim", c.integer("dim", 0)}},
+                           {{recorded->dtype, recorded->shape}})[0]);
   }
   const int64_t times = c.integer("repeats");
   require(times >= 0, "a tensor is repeated a negative number of times");
@@ -218,8 +230,10 @@ void define_pixel_shuffle(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const int64_t r = c.integer("upscale_factor"), rank = x.rank();
-  require(rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 3)] % (r * r) == 0, "the channels do not divide by the square of the factor");
-  const int64_t height = x.shape[size_t(rank - 2)], width = x.shape[size_t(rank - 1)], channels = x.shape[size_t(rank - 3)] / (r * r);
+  require(rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 3)] % (r * r) == 0,
+          "the channels do not divide by the square of the factor");
+  const int64_t height = x.shape[size_t(rank - 2)], width = x.shape[size_t(rank - 1)],
+                channels = x.shape[size_t(rank - 3)] / (r * r);
   Shape split(x.shape.begin(), x.shape.end() - 3);
   const int64_t batch = int64_t(split.size());
   split.insert(split.end(), {channels, r, r, height, width});
@@ -236,8 +250,11 @@ void define_pixel_unshuffle(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const int64_t r = c.integer("downscale_factor"), rank = x.rank();
-  require(rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 2)] % r == 0 && x.shape[size_t(rank - 1)] % r == 0, "height and width do not divide by the factor");
-  const int64_t height = x.shape[size_t(rank - 2)] / r, width = x.shape[size_t(rank - 1)] / r, channels = x.shape[size_t(rank - 3)];
+  require(
+      rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 2)] % r == 0 && x.shape[size_t(rank - 1)] % r == 0,
+      "height and width do not divide by the factor");
+  const int64_t height = x.shape[size_t(rank - 2)] / r, width = x.shape[size_t(rank - 1)] / r,
+                channels = x.shape[size_t(rank - 3)];
   Shape split(x.shape.begin(), x.shape.end() - 3);
   const int64_t batch = int64_t(split.size());
   split.insert(split.end(), {channels, height, r, width, r});
@@ -302,8 +319,11 @@ void write_part(OpCall& c, const std::function<Tensor(const Tensor&)>& part) {
 }  // namespace
 
 void register_rearranging(Registry& r) {
-  r.add("cat", "tensors, dim", [](OpCall& c) { c.give(joined(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); }, {"concat", "concatenate", "_cat"});
-  r.add("stack", "tensors, dim", [](OpCall& c) { c.give(stacked(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); }, {"_stack"});
+  r.add("cat", "tensors, dim",
+        [](OpCall& c) { c.give(joined(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); },
+        {"concat", "concatenate", "_cat"});
+  r.add("stack", "tensors, dim",
+        [](OpCall& c) { c.give(stacked(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); }, {"_stack"});
   r.add("hstack", "tensors", define_hstack);
   r.add("vstack", "tensors", [](OpCall& c) { c.give(joined(c.lowering(), all_at_least(c, 2), 0)); }, {"row_stack"});
   r.add("dstack", "tensors", [](OpCall& c) { c.give(joined(c.lowering(), all_at_least(c, 3), 2)); });
@@ -324,7 +344,9 @@ void register_rearranging(Registry& r) {
   r.add("slice_scatter", "self, src, dim, start, end, step", define_slice_scatter);
   r.add("select_scatter", "self, src, dim, index", define_select_scatter);
   r.add("diagonal_scatter", "self, src, offset, dim1, dim2", [](OpCall& c) {
-    write_part(c, [&](const Tensor& x) { return diagonal(c.lowering(), x, c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1)); });
+    write_part(c, [&](const Tensor& x) {
+      return diagonal(c.lowering(), x, c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1));
+    });
   });
 }
 

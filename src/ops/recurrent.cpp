@@ -4,6 +4,7 @@
 
 #include "ops/contraction.h"
 #include "ops/dropout.h"
+#include "ops/rearranging.h"
 #include "ops/reduction.h"
 #include "ops/registry.h"
 
@@ -107,32 +108,6 @@ Sequence run_layer(Lowering& l, Cell cell, const Tensor& x, const State& start, 
   return {outputs, {results[0], start.cell ? std::optional(results[1]) : std::nullopt}};
 }
 
-// Tensors one after the other along `dim`.
-Tensor joined(Lowering& l, const std::vector<Tensor>& parts, size_t dim) {
-  if (parts.size() == 1) return parts[0];
-  Shape shape = parts[0].shape;
-  for (size_t p = 1; p < parts.size(); ++p) shape[dim] += parts[p].shape[dim];
-  return l.map(parts[0].dtype, shape, [&](const Indices& i) {
-    int64_t end = shape[dim];
-    std::optional<Ex> result;
-    for (size_t p = parts.size(); p-- > 0;) {
-      const int64_t first = end - parts[p].shape[dim];
-      Indices at = i;
-      at[dim] = i[dim] - first;
-      const Ex part = l.read(parts[p], at, Literal::of(int64_t(0)));
-      result = result ? select(value(i[dim]) < double(end), part, *result) : part;
-      end = first;
-    }
-    return *result;
-  });
-}
-
-// States [batch, size] on top of each other: [layers * directions, batch, size].
-Tensor stacked(Lowering& l, std::vector<Tensor> states) {
-  for (Tensor& state : states) state = l.unsqueeze(state, 0);
-  return joined(l, states, 0);
-}
-
 std::vector<CellWeights> layers_of(const std::vector<Tensor>& params, size_t count, bool has_biases, bool has_projection) {
   const size_t per_layer = 2 + (has_biases ? 2 : 0) + (has_projection ? 1 : 0);
   if (params.size() != count * per_layer) fail(fmt::format("a recurrent network of {} layers and directions has {} parameters, not {}", count, count * per_layer, params.size()));
@@ -180,12 +155,14 @@ void recurrent_network(OpCall& c, Cell cell, const std::string& name) {
       hidden.push_back(sequence.last.hidden);
       if (is_lstm) cells.push_back(*sequence.last.cell);
     }
-    x = joined(l, outputs, 2);
+    x = directions == 1 ? outputs[0] : joined(l, outputs, 2);
     if (layer + 1 < size_t(layers)) x = drop_out(l, x, dropout);
   }
   c.give(batch_first ? l.transpose(x, 0, 1) : x);
-  c.give(stacked(l, hidden));
-  if (is_lstm) c.give(stacked(l, cells));
+  // one state needs no copy to be stacked
+  const auto give_states = [&](const std::vector<Tensor>& states) { c.give(count == 1 ? l.unsqueeze(states[0], 0) : stacked(l, states, 0)); };
+  give_states(hidden);
+  if (is_lstm) give_states(cells);
 }
 
 // One layer and direction, as oneDNN runs it: (outputs, last hidden, last cell, workspace).

@@ -67,6 +67,7 @@ const Registry& Registry::all() {
     family("normalisation", register_normalisation);
     family("pooling", register_pooling);
     family("loss", register_loss);
+    family("torch.nn.functional", register_functional_forms);
     family("backward", register_placement_backward);
     family("elementwise", register_noise);
     family("contraction", register_contraction);
@@ -77,6 +78,8 @@ const Registry& Registry::all() {
     family("indexing", register_indexing);
     family("sorting", register_sorting);
     family("interpolation", register_interpolation);
+    family("spectral", register_fourier);
+    family("linear algebra", register_linear_algebra);
     return r;
   }();
   return registry;

@@ -62,6 +62,7 @@ void register_softmax(Registry& registry);
 void register_normalisation(Registry& registry);
 void register_pooling(Registry& registry);
 void register_loss(Registry& registry);
+void register_functional_forms(Registry& registry);
 void register_placement_backward(Registry& registry);
 void register_noise(Registry& registry);
 void register_contraction(Registry& registry);
@@ -72,5 +73,7 @@ void register_quantised(Registry& registry);
 void register_indexing(Registry& registry);
 void register_sorting(Registry& registry);
 void register_interpolation(Registry& registry);
+void register_fourier(Registry& registry);
+void register_linear_algebra(Registry& registry);
 
 }  // namespace lightline::ops

@@ -10,7 +10,9 @@ namespace {
 constexpr double pi = std::numbers::pi;
 
 // x * log(y), 0 where x is 0.
-Ex x_log_y(Ex x, Ex y, Function log) { return select(call(Function::isnan, y), std::nan(""), select(x == 0.0, 0.0, x * call(log, y))); }
+Ex x_log_y(Ex x, Ex y, Function log) {
+  return select(call(Function::isnan, y), std::nan(""), select(x == 0.0, 0.0, x * call(log, y)));
+}
 
 Ex sinc(Ex x) {
   const Ex angle = x * pi;
@@ -18,7 +20,8 @@ Ex sinc(Ex x) {
 }
 
 Ex entropy(Ex x) {
-  const Ex inside = select(x == 0.0, 0.0, select(x < 0.0, -std::numeric_limits<double>::infinity(), -x * call(Function::log, x)));
+  const Ex inside =
+      select(x == 0.0, 0.0, select(x < 0.0, -std::numeric_limits<double>::infinity(), -x * call(Function::log, x)));
   return select(call(Function::isnan, x), x, inside);
 }
 
@@ -73,7 +76,8 @@ void define_logit(OpCall& c) {
 
 void register_special_functions(Registry& r) {
   const auto one = [&](const char* name, Ex (*body)(Ex), std::vector<std::string> aliases = {}) {
-    r.add(name, "self", [body](OpCall& c) { unary(c, Promotion::floating, body); }, std::move(aliases));
+    r.add(
+        name, "self", [body](OpCall& c) { unary(c, Promotion::floating, body); }, std::move(aliases));
   };
   one("lgamma", [](Ex x) { return call(Function::lgamma, x); }, {"special_gammaln"});
   one("digamma", [](Ex x) { return call(Function::digamma, x); }, {"special_digamma", "special_psi"});
@@ -83,18 +87,26 @@ void register_special_functions(Registry& r) {
   one("special_entr", entropy);
   one("special_ndtr", normal_distribution);
   one("special_ndtri", normal_quantile);
-  r.add("xlogy", "self, other", [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log); }); }, {"special_xlogy"});
-  r.add("special_xlog1py", "self, other", [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log1p); }); }, {"xlog1py"});
+  r.add("xlogy", "self, other",
+        [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log); }); },
+        {"special_xlogy"});
+  r.add("special_xlog1py", "self, other",
+        [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log1p); }); },
+        {"xlog1py"});
   r.add("polygamma", "n, self", define_polygamma, {"special_polygamma"});
   r.add("mvlgamma", "self, p", define_mvlgamma, {"special_multigammaln"});
   r.add("logit", "self, eps", define_logit, {"special_logit"});
   // These have no closed form in the scalar functions; they are priced by their bytes.
-  for (const char* name : {"i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}) {
+  for (const char* name : {"i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr",
+                           "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}) {
     const bool is_i0 = std::string_view(name) == "i0";
-    r.add(name, "self", [name](OpCall& c) {
-      const Tensor x = c.tensor("self");
-      c.give(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
-    }, is_i0 ? std::vector<std::string>{"special_i0"} : std::vector<std::string>{});
+    r.add(
+        name, "self",
+        [name](OpCall& c) {
+          const Tensor x = c.tensor("self");
+          c.give(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
+        },
+        is_i0 ? std::vector<std::string>{"special_i0"} : std::vector<std::string>{});
   }
   for (const char* name : {"igamma", "igammac", "special_zeta", "gcd", "lcm"}) {
     r.add(name, "self, other", [name](OpCall& c) {

@@ -101,7 +101,8 @@ void define_unbind(OpCall& c) {
 
 void register_splitting(Registry& r) {
   r.add("split", "self, split_size, dim", define_split, {"split_copy", "unsafe_split"});
-  r.add("split_with_sizes", "self, split_sizes, dim", define_split_with_sizes, {"split_with_sizes_copy", "unsafe_split_with_sizes"});
+  r.add("split_with_sizes", "self, split_sizes, dim", define_split_with_sizes,
+        {"split_with_sizes_copy", "unsafe_split_with_sizes"});
   r.add("chunk", "self, chunks, dim", define_chunk, {"unsafe_chunk"});
   r.add("tensor_split", "self, sections, dim", define_tensor_split);
   r.add("hsplit", "self, sections", split_along(1));

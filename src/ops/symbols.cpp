@@ -42,7 +42,10 @@ void define_item(OpCall& c) {
   const Tensor x = c.tensor("self");
   require(x.size() == 1, "only a tensor of one element has a value of its own");
   const Category kind = category(x.dtype);
-  const DType dtype = kind == Category::boolean ? DType::boolean : kind == Category::integer ? DType::i64 : kind == Category::complex ? DType::c64 : DType::f64;
+  const DType dtype = kind == Category::boolean   ? DType::boolean
+                      : kind == Category::integer ? DType::i64
+                      : kind == Category::complex ? DType::c64
+                                                  : DType::f64;
   const Tensor scalar = c.lowering().reshape(x, {});
   c.give(c.lowering().map(dtype, {}, [&](const Indices& i) { return c.lowering().read(scalar, i); }));
 }
@@ -54,7 +57,9 @@ void give_integer(OpCall& c, int64_t value) {
 void define_conditional(OpCall& c) {
   const Operand condition = c.operand("b"), yes = c.operand("t"), no = c.operand("f");
   const DType type = result_type({yes, no});
-  c.give(c.lowering().map(type, {}, [&](const Indices& i) { return select(c.read_as(condition, i, DType::boolean), c.read_as(yes, i, type), c.read_as(no, i, type)); }));
+  c.give(c.lowering().map(type, {}, [&](const Indices& i) {
+    return select(c.read_as(condition, i, DType::boolean), c.read_as(yes, i, type), c.read_as(no, i, type));
+  }));
 }
 
 }  // namespace
@@ -89,29 +94,46 @@ void register_symbols(Registry& r) {
   r.add("sym_min", "a, b", joined(Promotion::same, [](Ex a, Ex b) { return min(a, b); }));
   r.add("sym_ite", "b, t, f", define_conditional);
   const auto one = [&](const char* name, Promotion promotion, Ex (*body)(Ex), std::vector<std::string> aliases) {
-    r.add(name, "a", [=](OpCall& c) { elementwise_of(c, {c.operand("a")}, promotion, [&](const std::vector<Ex>& v) { return body(v[0]); }); }, std::move(aliases));
+    r.add(
+        name, "a",
+        [=](OpCall& c) {
+          elementwise_of(c, {c.operand("a")}, promotion, [&](const std::vector<Ex>& v) { return body(v[0]); });
+        },
+        std::move(aliases));
   };
   one("_operator.neg", Promotion::same, [](Ex x) { return -x; }, {"operator.neg"});
   one("_operator.pos", Promotion::same, [](Ex x) { return x; }, {"operator.pos"});
-  one("_operator.invert", Promotion::same, [](Ex x) { return x.type == DType::boolean ? !x : call(Function::bitnot, x); }, {"operator.invert", "operator.inv"});
+  one("_operator.invert", Promotion::same,
+      [](Ex x) { return x.type == DType::boolean ? !x : call(Function::bitnot, x); },
+      {"operator.invert", "operator.inv"});
   one("sym_not", Promotion::same, [](Ex x) { return !x; }, {"_operator.not_", "operator.not_"});
   r.add("sym_int", "a", [](OpCall& c) { convert_to(c, DType::i64); });
   r.add("sym_float", "a", [](OpCall& c) { convert_to(c, DType::f64); });
   r.add("math.trunc", "x", [](OpCall& c) { convert_to(c, DType::i64, "x"); });
-  r.add("sym_sqrt", "a", [](OpCall& c) { c.give(c.elementwise({c.operand("a")}, DType::f64, DType::f64, [](const std::vector<Ex>& v) { return call(Function::sqrt, v[0]); })); }, {"_sym_sqrt"});
+  r.add("sym_sqrt", "a",
+        [](OpCall& c) {
+          c.give(c.elementwise({c.operand("a")}, DType::f64, DType::f64,
+                               [](const std::vector<Ex>& v) { return call(Function::sqrt, v[0]); }));
+        },
+        {"_sym_sqrt"});
   r.add("item", "self", define_item, {"_local_scalar_dense"});
-  r.add("sym_size", "self, dim", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    require(x.rank() > 0, "a scalar has no sizes");
-    give_integer(c, x.shape[size_t(wrap_dim(c.integer("dim"), x.rank()))]);
-  }, {"size"});
-  r.add("sym_stride", "self, dim", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    require(x.rank() > 0, "a scalar has no strides");
-    const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
-    give_integer(c, product(std::span(x.shape).subspan(dim + 1)));
-  }, {"stride"});
-  r.add("sym_storage_offset", "self", [](OpCall& c) { give_integer(c, c.lowering().storage_offset(c.tensor("self"))); }, {"storage_offset"});
+  r.add("sym_size", "self, dim",
+        [](OpCall& c) {
+          const Tensor x = c.tensor("self");
+          require(x.rank() > 0, "a scalar has no sizes");
+          give_integer(c, x.shape[size_t(wrap_dim(c.integer("dim"), x.rank()))]);
+        },
+        {"size"});
+  r.add("sym_stride", "self, dim",
+        [](OpCall& c) {
+          const Tensor x = c.tensor("self");
+          require(x.rank() > 0, "a scalar has no strides");
+          const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
+          give_integer(c, product(std::span(x.shape).subspan(dim + 1)));
+        },
+        {"stride"});
+  r.add("sym_storage_offset", "self", [](OpCall& c) { give_integer(c, c.lowering().storage_offset(c.tensor("self"))); },
+        {"storage_offset"});
   r.add("sym_numel", "self", [](OpCall& c) { give_integer(c, c.tensor("self").size()); }, {"numel"});
 }
 

@@ -25,7 +25,8 @@ void define_trace(OpCall& c) {
   require(x.rank() == 2, "trace takes a matrix");
   const Tensor entries = diagonal(l, x, 0, 0, 1);
   const DType dtype = is_integer(x.dtype) || x.dtype == DType::boolean ? DType::i64 : x.dtype;
-  c.give(l.reduce(dtype, {}, Reducer::sum, entries.shape, [&](const Indices&, const Indices& k) { return l.read(entries, k); }));
+  c.give(l.reduce(dtype, {}, Reducer::sum, entries.shape,
+                  [&](const Indices&, const Indices& k) { return l.read(entries, k); }));
 }
 
 // The last dimension of x becomes a diagonal over the two new dimensions dim1 and dim2.
@@ -63,7 +64,9 @@ void define_trace_backward(OpCall& c) {
   const Tensor gradient = c.tensor("grad");
   const std::vector<int64_t> sizes = c.integers("sizes");
   require(sizes.size() == 2, "trace is of a matrix");
-  c.give(l.map(gradient.dtype, sizes, [&](const Indices& i) { return select(value(i[0]) == value(i[1]), l.read_broadcast(gradient, i), 0.0); }));
+  c.give(l.map(gradient.dtype, sizes, [&](const Indices& i) {
+    return select(value(i[0]) == value(i[1]), l.read_broadcast(gradient, i), 0.0);
+  }));
 }
 
 }  // namespace
@@ -78,7 +81,10 @@ void register_triangles(Registry& r) {
     const Tensor x = c.tensor("self");
     c.give(embedded(c.lowering(), c.lowering().reshape(x, {x.size()}), c.integer("offset", 0), -2, -1));
   });
-  r.add("diag_embed", "self, offset, dim1, dim2", [](OpCall& c) { c.give(embedded(c.lowering(), c.tensor("self"), c.integer("offset", 0), c.integer("dim1", -2), c.integer("dim2", -1))); });
+  r.add("diag_embed", "self, offset, dim1, dim2", [](OpCall& c) {
+    c.give(
+        embedded(c.lowering(), c.tensor("self"), c.integer("offset", 0), c.integer("dim1", -2), c.integer("dim2", -1)));
+  });
 }
 
 }  // namespace lightline::ops

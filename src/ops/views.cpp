@@ -19,7 +19,8 @@ Shape completed(Shape shape, int64_t count) {
     if (__builtin_mul_overflow(known, extent, &known)) fail("the shape has too many elements", ErrorCode::limit);
   }
   if (hole == shape.end()) return shape;
-  require(known != 0 && count % known == 0, fmt::format("{} elements do not fill the shape {}", count, to_string(shape)));
+  require(known != 0 && count % known == 0,
+          fmt::format("{} elements do not fill the shape {}", count, to_string(shape)));
   *hole = count / known;
   return shape;
 }
@@ -43,7 +44,8 @@ Tensor diagonal(Lowering& l, const Tensor& x, int64_t offset, int64_t dim1, int6
   require(dim1 != dim2, "a diagonal needs two different dimensions");
   const int64_t rows = x.shape[size_t(dim1)], columns = x.shape[size_t(dim2)];
   require(offset > -(int64_t(1) << 56) && offset < (int64_t(1) << 56), "the diagonal's offset is absurd");
-  const int64_t length = std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  const int64_t length =
+      std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
   Shape shape;
   std::vector<AffineRow> coordinates(x.shape.size());
   for (int64_t d = 0; d < x.rank(); ++d) {
@@ -127,7 +129,8 @@ void define_squeeze(OpCall& c) {
 void define_flatten(OpCall& c) {
   const Tensor x = c.tensor("self");
   if (x.rank() == 0) return c.give(c.lowering().reshape(x, {1}));
-  const int64_t first = wrap_dim(c.integer("start_dim", 0), x.rank()), last = wrap_dim(c.integer("end_dim", -1), x.rank());
+  const int64_t first = wrap_dim(c.integer("start_dim", 0), x.rank()),
+                last = wrap_dim(c.integer("end_dim", -1), x.rank());
   require(first <= last, "flatten ends before it starts");
   Shape shape(x.shape.begin(), x.shape.begin() + first);
   shape.push_back(product(std::span(x.shape).subspan(size_t(first), size_t(last - first + 1))));
@@ -203,7 +206,8 @@ void define_unfold(OpCall& c) {
   shape[size_t(dim)] = (extent - size) / step + 1;
   shape.push_back(size);
   std::vector<AffineRow> rows;
-  for (int d = 0; d < int(x.rank()); ++d) rows.push_back(d == dim ? AffineRow{0, {{d, step}, {int(x.rank()), 1}}} : AffineRow{0, {{d, 1}}});
+  for (int d = 0; d < int(x.rank()); ++d)
+    rows.push_back(d == dim ? AffineRow{0, {{d, step}, {int(x.rank()), 1}}} : AffineRow{0, {{d, 1}}});
   c.give(c.lowering().view(x, std::move(shape), std::move(rows)));
 }
 
@@ -256,7 +260,8 @@ void register_reshapes(Registry& r) {
     const Tensor x = c.tensor("self");
     c.give(c.lowering().reshape(x, completed(c.integers(name), x.size())));
   };
-  r.add("view", "self, size", [=](OpCall& c) { reshape(c, "size"); }, {"_unsafe_view", "view_copy", "_reshape_alias", "_reshape_alias_copy", "_reshape_copy", "_view_copy"});
+  r.add("view", "self, size", [=](OpCall& c) { reshape(c, "size"); },
+        {"_unsafe_view", "view_copy", "_reshape_alias", "_reshape_alias_copy", "_reshape_copy", "_view_copy"});
   r.add("reshape", "self, shape", [=](OpCall& c) { reshape(c, "shape"); });
   const auto like = [](OpCall& c) { c.give(c.lowering().reshape(c.tensor("self"), c.tensor("other").shape)); };
   r.add("view_as", "self, other", like, {"reshape_as"});
@@ -264,7 +269,8 @@ void register_reshapes(Registry& r) {
   r.add("unflatten", "self, dim, sizes", define_unflatten);
   r.add("ravel", "self", [](OpCall& c) { c.give(c.lowering().reshape(c.tensor("self"), {c.tensor("self").size()})); });
   r.add("squeeze", "self, dim", define_squeeze, {"squeeze_copy", "squeeze_"});
-  r.add("unsqueeze", "self, dim", [](OpCall& c) { c.give(c.lowering().unsqueeze(c.tensor("self"), c.integer("dim"))); }, {"unsqueeze_copy", "unsqueeze_"});
+  r.add("unsqueeze", "self, dim", [](OpCall& c) { c.give(c.lowering().unsqueeze(c.tensor("self"), c.integer("dim"))); },
+        {"unsqueeze_copy", "unsqueeze_"});
   for (int64_t rank = 1; rank <= 3; ++rank) {
     const auto one = [rank](OpCall& c) {
       if (c.tensor_if("self")) return c.give(at_least(c.lowering(), c.tensor("self"), rank));
@@ -275,15 +281,23 @@ void register_reshapes(Registry& r) {
 }
 
 void register_permutations(Registry& r) {
-  r.add("permute", "self, dims", [](OpCall& c) { c.give(c.lowering().permute(c.tensor("self"), c.integers("dims"))); }, {"permute_copy"});
-  r.add("transpose", "self, dim0, dim1", [](OpCall& c) { c.give(c.lowering().transpose(c.tensor("self"), c.integer("dim0"), c.integer("dim1"))); }, {"transpose_copy", "swapdims", "transpose_", "swapdims_"});
-  r.add("swapaxes", "self, axis0, axis1", [](OpCall& c) { c.give(c.lowering().transpose(c.tensor("self"), c.integer("axis0"), c.integer("axis1"))); }, {"swapaxes_"});
-  r.add("t", "self", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    require(x.rank() <= 2, "t() takes a matrix");
-    c.give(x.rank() < 2 ? x : c.lowering().transpose(x, 0, 1));
-  }, {"t_copy", "t_"});
-  r.add("numpy_T", "self", [](OpCall& c) { c.give(c.lowering().permute(c.tensor("self"), reversed_order(c.tensor("self").rank()))); });
+  r.add("permute", "self, dims", [](OpCall& c) { c.give(c.lowering().permute(c.tensor("self"), c.integers("dims"))); },
+        {"permute_copy"});
+  r.add("transpose", "self, dim0, dim1",
+        [](OpCall& c) { c.give(c.lowering().transpose(c.tensor("self"), c.integer("dim0"), c.integer("dim1"))); },
+        {"transpose_copy", "swapdims", "transpose_", "swapdims_"});
+  r.add("swapaxes", "self, axis0, axis1",
+        [](OpCall& c) { c.give(c.lowering().transpose(c.tensor("self"), c.integer("axis0"), c.integer("axis1"))); },
+        {"swapaxes_"});
+  r.add("t", "self",
+        [](OpCall& c) {
+          const Tensor x = c.tensor("self");
+          require(x.rank() <= 2, "t() takes a matrix");
+          c.give(x.rank() < 2 ? x : c.lowering().transpose(x, 0, 1));
+        },
+        {"t_copy", "t_"});
+  r.add("numpy_T", "self",
+        [](OpCall& c) { c.give(c.lowering().permute(c.tensor("self"), reversed_order(c.tensor("self").rank()))); });
   r.add("mT", "self", [](OpCall& c) {
     require(c.tensor("self").rank() >= 2, "mT takes matrices");
     c.give(c.lowering().transpose(c.tensor("self"), -2, -1));
@@ -297,17 +311,28 @@ void register_views(Registry& r) {
   register_reshapes(r);
   register_permutations(r);
   r.add("expand", "self, size, implicit", define_expand, {"broadcast_to", "expand_copy"});
-  r.add("expand_as", "self, other", [](OpCall& c) { c.give(c.lowering().expand(c.tensor("self"), c.tensor("other").shape)); });
+  r.add("expand_as", "self, other",
+        [](OpCall& c) { c.give(c.lowering().expand(c.tensor("self"), c.tensor("other").shape)); });
   r.add("broadcast_tensors", "tensors", define_broadcast_tensors);
   r.add("meshgrid", "tensors, indexing", define_meshgrid);
   r.add("slice", "self, dim, start, end, step", define_slice, {"slice_copy"});
   r.add("select", "self, dim, index", define_select, {"select_copy"});
   r.add("narrow", "self, dim, start, length", define_narrow, {"narrow_copy"});
-  r.add("diagonal", "self, offset, dim1, dim2", [](OpCall& c) { c.give(diagonal(c.lowering(), c.tensor("self"), c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1))); }, {"diagonal_copy"});
-  r.add("linalg_diagonal", "A, offset, dim1, dim2", [](OpCall& c) { c.give(diagonal(c.lowering(), c.tensor("A"), c.integer("offset", 0), c.integer("dim1", -2), c.integer("dim2", -1))); });
+  r.add("diagonal", "self, offset, dim1, dim2",
+        [](OpCall& c) {
+          c.give(diagonal(c.lowering(), c.tensor("self"), c.integer("offset", 0), c.integer("dim1", 0),
+                          c.integer("dim2", 1)));
+        },
+        {"diagonal_copy"});
+  r.add("linalg_diagonal", "A, offset, dim1, dim2", [](OpCall& c) {
+    c.give(diagonal(c.lowering(), c.tensor("A"), c.integer("offset", 0), c.integer("dim1", -2), c.integer("dim2", -1)));
+  });
   r.add("unfold", "self, dimension, size, step", define_unfold, {"unfold_copy"});
-  r.add("as_strided", "self, size, stride, storage_offset", [](OpCall& c) { c.give(strided(c, c.tensor("self"))); }, {"as_strided_copy", "as_strided_"});
-  r.add("detach", "self", [](OpCall& c) { c.give(c.tensor("self")); }, {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg", "requires_grad_"});
+  r.add("as_strided", "self, size, stride, storage_offset", [](OpCall& c) { c.give(strided(c, c.tensor("self"))); },
+        {"as_strided_copy", "as_strided_"});
+  r.add("detach", "self", [](OpCall& c) { c.give(c.tensor("self")); },
+        {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
+         "requires_grad_"});
 }
 
 }  // namespace lightline::ops

@@ -142,7 +142,7 @@ def test_check_says_what_it_saw(add: Path) -> None:
 
 def test_check_points_at_the_mistake(broken: Path) -> None:
     result = lightline("check", broken.name, folder=broken.parent)
-    assert result.returncode == 1 and result.stdout == ""
+    assert result.returncode == 2 and result.stdout == ""
     first, source, caret = result.stderr.splitlines()[:3]
     assert first.startswith("broken.lir:2:") and ": error: " in first
     assert source == "    2 |   y: f32[4] = for i: x[i + 1]"
@@ -152,21 +152,21 @@ def test_check_points_at_the_mistake(broken: Path) -> None:
 
 def test_check_goes_on_after_a_bad_file(add: Path, broken: Path, tmp_path: Path) -> None:
     result = lightline("check", broken, add)
-    assert result.returncode == 1 and "add.lir: ok" in result.stdout
+    assert result.returncode == 2 and "add.lir: ok" in result.stdout
     assert lightline("check", broken, tmp_path / "missing.lir", add).returncode == 2
 
 
 def test_check_reads_standard_input() -> None:
     assert lightline("check", "-", text=ADD).stdout.startswith("<stdin>: ok")
     result = lightline("check", "-", text=BROKEN)
-    assert result.returncode == 1 and result.stderr.startswith("<stdin>:2:")
+    assert result.returncode == 2 and result.stderr.startswith("<stdin>:2:")
 
 
 def test_missing_and_binary_files_are_bad_input(tmp_path: Path) -> None:
     result = lightline("check", tmp_path / "missing.lir")
     assert result.returncode == 2 and "missing.lir" in result.stderr and "error: " in result.stderr
     (tmp_path / "binary.lir").write_bytes(bytes(range(256)))
-    assert lightline("check", tmp_path / "binary.lir").returncode == 1
+    assert lightline("check", tmp_path / "binary.lir").returncode == 2
     assert lightline("check", tmp_path).returncode == 2
 
 
@@ -174,7 +174,7 @@ def test_a_long_source_line_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "long.lir"
     path.write_text("program p(x: f32[4]) -> (x) { " + " " * 5000 + "? }\n")
     result = lightline("check", path)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert max(map(len, result.stderr.splitlines()[1:])) < 200
 
 

@@ -31,8 +31,8 @@ struct Case {
   std::string program;
   bool runs = true;
   std::vector<std::string> inputs;
-  std::vector<std::string> outputs;             // "": the program has no such result
-  std::map<uint32_t, std::string> written;      // inputs that are written in place, as they are afterwards
+  std::vector<std::string> outputs;         // "": the program has no such result
+  std::map<uint32_t, std::string> written;  // inputs that are written in place, as they are afterwards
   std::optional<Tolerance> tolerance;
   std::optional<ops::Lowered> lowered;
   std::vector<Tensor> arguments;
@@ -44,23 +44,30 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (uint8_t(c) < 0x20) out += fmt::format("\\u{:04x}", int(c));
-    else out += c;
+    if (uint8_t(c) < 0x20)
+      out += fmt::format("\\u{:04x}", int(c));
+    else
+      out += c;
   }
   return out;
 }
 
 std::mutex print_lock;
 
-void print(const Case& one, std::string_view backend, bool pass, std::string_view message, double absolute = 0, double relative = 0) {
+void print(const Case& one, std::string_view backend, bool pass, std::string_view message, double absolute = 0,
+           double relative = 0) {
   const std::lock_guard guard(print_lock);
-  fmt::print("{{\"id\":\"{}\",\"backend\":\"{}\",\"pass\":{},\"worst_absolute\":{},\"worst_relative\":{},\"message\":\"{}\"}}\n", escaped(one.id), backend, pass, absolute, relative, escaped(message));
+  fmt::print(
+      "{{\"id\":\"{}\",\"backend\":\"{}\",\"pass\":{},\"worst_absolute\":{},\"worst_relative\":{},\"message\":\"{}\"}}"
+      "\n",
+      escaped(one.id), backend, pass, absolute, relative, escaped(message));
   std::fflush(stdout);
 }
 
 std::vector<std::string> strings(simdjson::ondemand::array array) {
   std::vector<std::string> result;
-  for (auto item : array) result.emplace_back(item.is_null() ? std::string_view() : std::string_view(item.get_string()));
+  for (auto item : array)
+    result.emplace_back(item.is_null() ? std::string_view() : std::string_view(item.get_string()));
   return result;
 }
 
@@ -98,7 +105,8 @@ bool prepare(Case& one, const Tensors& tensors) try {
   if (!one.runs) return print(one, "lowering", true, ""), false;
   if (!lowered->opaque.empty()) return print(one, "lowering", false, "the operator has no definition"), false;
   for (const uint32_t input : lowered->inputs) {
-    if (input >= one.inputs.size()) return print(one, "lowering", false, "the program has more inputs than the case"), false;
+    if (input >= one.inputs.size())
+      return print(one, "lowering", false, "the program has more inputs than the case"), false;
     one.arguments.push_back(copy(tensors.at(one.inputs[input])));
   }
   one.lowered = *std::move(lowered);
@@ -115,12 +123,14 @@ Result<std::vector<std::string>> expected_outputs(const Case& one) {
     if (!output.empty()) keys.push_back(output);
   const loops::Program& program = one.lowered->program;
   const auto mismatch = [&](std::string message) { return Error{ErrorCode::shape, std::move(message), "", {}}; };
-  if (program.outputs.size() < keys.size()) return mismatch(fmt::format("the program has {} outputs, expected {}", program.outputs.size(), keys.size()));
+  if (program.outputs.size() < keys.size())
+    return mismatch(fmt::format("the program has {} outputs, expected {}", program.outputs.size(), keys.size()));
   std::map<uint32_t, std::string> left = one.written;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const auto place = std::find(program.inputs.begin(), program.inputs.end(), program.outputs[i].replaces);
     if (place == program.inputs.end()) {
-      if (i >= keys.size()) return mismatch(fmt::format("the program has {} outputs, expected {}", program.outputs.size(), keys.size()));
+      if (i >= keys.size())
+        return mismatch(fmt::format("the program has {} outputs, expected {}", program.outputs.size(), keys.size()));
       continue;
     }
     const uint32_t input = one.lowered->inputs[size_t(place - program.inputs.begin())];
@@ -128,11 +138,14 @@ Result<std::vector<std::string>> expected_outputs(const Case& one) {
     if (i >= keys.size()) keys.push_back(found == one.written.end() ? one.inputs[input] : found->second);
     left.erase(input);
   }
-  if (!left.empty()) return mismatch(fmt::format("input {} should be written in place, but the program leaves it alone", left.begin()->first));
+  if (!left.empty())
+    return mismatch(
+        fmt::format("input {} should be written in place, but the program leaves it alone", left.begin()->first));
   return keys;
 }
 
-void check(const Case& one, std::string_view backend, const Result<std::vector<Tensor>>& results, const Tensors& tensors) {
+void check(const Case& one, std::string_view backend, const Result<std::vector<Tensor>>& results,
+           const Tensors& tensors) {
   if (!results.ok()) return print(one, backend, false, to_string(results.error()));
   const auto keys = expected_outputs(one);
   if (!keys.ok()) return print(one, backend, false, to_string(keys.error()));
@@ -140,14 +153,17 @@ void check(const Case& one, std::string_view backend, const Result<std::vector<T
   for (size_t i = 0; i < keys->size(); ++i) {
     const Tensor& expected = tensors.at((*keys)[i]);
     const Comparison comparison = compare((*results)[i], expected, one.tolerance.value_or(tolerance(expected.dtype())));
-    if (!comparison.agree) return print(one, backend, false, fmt::format("output {}: {}", i, comparison.reason), comparison.worst_absolute, comparison.worst_relative);
+    if (!comparison.agree)
+      return print(one, backend, false, fmt::format("output {}: {}", i, comparison.reason), comparison.worst_absolute,
+                   comparison.worst_relative);
     absolute = std::max(absolute, comparison.worst_absolute);
     relative = std::max(relative, comparison.worst_relative);
   }
   print(one, backend, true, "", absolute, relative);
 }
 
-Result<loops::CompiledPrograms> compiled_or_error(const std::vector<const loops::Program*>& programs, const loops::CompileOptions& options) try {
+Result<loops::CompiledPrograms> compiled_or_error(const std::vector<const loops::Program*>& programs,
+                                                  const loops::CompileOptions& options) try {
   return loops::compile(programs, options);
 } catch (const InternalError& defect) {
   return Error{ErrorCode::internal, defect.what(), "", {}};
@@ -207,12 +223,14 @@ Status run(const std::string& folder, std::string_view backend) {
     for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
     return Ok{};
   }
-  if (backend != "c") in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
+  if (backend != "c")
+    in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
   if (backend == "interpreter") return Ok{};
   const size_t batches = (ready.size() + programs_per_compilation - 1) / programs_per_compilation;
   in_parallel(batches, [&](size_t i) {
     const size_t first = i * programs_per_compilation;
-    run_compiled(std::span<Case* const>(ready).subspan(first, std::min(programs_per_compilation, ready.size() - first)), tensors);
+    run_compiled(std::span<Case* const>(ready).subspan(first, std::min(programs_per_compilation, ready.size() - first)),
+                 tensors);
   });
   return Ok{};
 }

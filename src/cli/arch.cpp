@@ -1,0 +1,127 @@
+// lightline arch: the machines that bounds are computed for, and a probe of the one at hand.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "machine/catalogue.h"
+#include "machine/machine_file.h"
+#include "machine/probe.h"
+#include "report/arch_report.h"
+
+namespace lightline::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::string other;
+  std::string clock;
+  bool json = false;
+  bool toml = false;
+  std::string output;
+  std::string device = "auto";
+  double seconds = 0.5;
+};
+
+Result<machine::Machine> find(const std::string& name, const std::string& clock) {
+  LL_TRY(machine::Machine found, machine::find_machine(name));
+  if (clock.empty()) return found;
+  LL_TRY(const double hz, machine::parse_clock(clock));
+  return machine::with_clock(std::move(found), hz);
+}
+
+int list(const Options& options) {
+  const auto machines = machine::all_machines();
+  if (!machines.ok()) return report_error(machines.error());
+  print(options.json ? report::arch_list_json(*machines) : report::arch_list_table(*machines));
+  return exit_ok;
+}
+
+int show(const Options& options) {
+  const auto found = find(options.name, options.clock);
+  if (!found.ok()) return report_error(found.error());
+  print(options.toml ? machine::to_toml(*found) : options.json ? report::arch_json(*found) : report::arch_table(*found));
+  return exit_ok;
+}
+
+int diff(const Options& options) {
+  const auto a = find(options.name, options.clock), b = find(options.other, options.clock);
+  if (!a.ok()) return report_error(a.error());
+  if (!b.ok()) return report_error(b.error());
+  print(report::arch_diff_table(*a, *b));
+  return exit_ok;
+}
+
+// "auto" is the first GPU where there is one, else the processor; "gpu1" is the second GPU.
+Result<machine::Probe> probe_device(const Options& options) {
+  machine::ProbeOptions probe{.seconds = options.seconds};
+  if (options.device == "cpu" || (options.device == "auto" && machine::gpu_count() == 0)) return machine::probe_cpu(probe);
+  const std::string number = options.device == "auto" ? "" : options.device.substr(std::string_view("gpu").size());
+  if (!number.empty()) probe.device = int(std::strtol(number.c_str(), nullptr, 10));
+  return machine::probe_gpu(probe);
+}
+
+int probe(const Options& options) {
+  note("measuring; other work on this machine lowers the figures");
+  const auto probed = probe_device(options);
+  if (!probed.ok()) return report_error(probed.error());
+  for (const std::string& skipped : probed->skipped) note("not measured: " + skipped);
+  const std::string text = machine::to_toml(probed->machine);
+  if (options.output.empty()) {
+    print(options.json ? report::arch_json(probed->machine) : text);
+    return exit_ok;
+  }
+  if (const Status written = write_file(options.output, text); !written.ok()) return report_error(written.error());
+  print(options.json ? report::arch_json(probed->machine) : report::arch_table(probed->machine));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_arch(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("arch", "List, show, compare and probe machines");
+  command->require_subcommand(1);
+  const auto run = [options, &action](int (*function)(const Options&)) { return [options, &action, function] { action = [options, function] { return function(*options); }; }; };
+  const std::string clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";
+
+  CLI::App* listing = command->add_subcommand("list", "All bundled machines");
+  listing->add_flag("--json", options->json, "Print JSON");
+  listing->callback(run(list));
+
+  CLI::App* showing = command->add_subcommand("show", "One machine in full, with the source of every number");
+  showing->add_option("NAME", options->name, "A name or alias, or a path to a .toml file")->required();
+  showing->add_option("--clock", options->clock, clock_help);
+  showing->add_flag("--json", options->json, "Print JSON");
+  showing->add_flag("--toml", options->toml, "Print a machine file, to be edited");
+  showing->callback(run(show));
+
+  CLI::App* comparing = command->add_subcommand("diff", "Two machines side by side");
+  comparing->add_option("A", options->name, "A name, an alias, or a path to a .toml file")->required();
+  comparing->add_option("B", options->other, "The machine to compare with; ratios are B over A")->required();
+  comparing->add_option("--clock", options->clock, clock_help);
+  comparing->callback(run(diff));
+
+  CLI::App* probing = command->add_subcommand("probe", "Measure this machine and write a machine file");
+  probing->add_option("-o,--output", options->output, "Write the machine file here and print the figures; else print the file");
+  probing->add_option("--device", options->device, "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
+      ->check([](const std::string& text) {
+        const bool known = text == "auto" || text == "cpu" || (text.starts_with("gpu") && text.size() < 7 && text.find_first_not_of("0123456789", 3) == std::string::npos);
+        return known ? std::string() : "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
+      })
+      ->capture_default_str();
+  probing->add_option("--seconds", options->seconds, "Time for each figure")->check(CLI::Range(0.01, 60.0))->capture_default_str();
+  probing->add_flag("--json", options->json, "Print JSON");
+  probing->callback(run(probe));
+
+  command->footer(
+      "Examples:\n"
+      "  lightline arch list\n"
+      "  lightline arch show H200\n"
+      "  lightline arch show B200 --clock 1.5GHz --json\n"
+      "  lightline arch diff H100-SXM B200\n"
+      "  lightline arch probe -o here.toml");
+}
+
+}  // namespace lightline::cli
