@@ -90,7 +90,7 @@ const Argument* OpCall::argument(std::string_view name) const {
     const size_t comma = std::min(parameters_.find(',', from), parameters_.size());
     std::string_view parameter = parameters_.substr(from, comma - from);
     while (!parameter.empty() && parameter.front() == ' ') parameter.remove_prefix(1);
-    if (parameter == name) break;
+    if (parameter == name || (!synonym.empty() && parameter == synonym)) break;
     ++position;
     from = comma + 1;
   }

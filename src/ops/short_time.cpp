@@ -53,7 +53,7 @@ Tensor padded_signal(OpCall& c, const Tensor& x, int64_t around) {
     if (mode == "circular") return l.read(x, {i[0], mod(at + extent * (around / std::max<int64_t>(extent, 1) + 1), extent)});
     if (mode == "replicate") return l.read(x, {i[0], clamped_position(l, at, extent)});
     const Ex place = call(Function::abs, value(at)), last = number(place, extent - 1);
-    return l.read(x, {i[0], l.index(select(place > last, last * 2.0 - place, place), {0, extent - 1})});
+    return l.read(x, {i[0], l.index(last - call(Function::abs, last - place), {0, extent - 1})});
   });
 }
 
@@ -97,9 +97,9 @@ Tensor inverse_frames(OpCall& c, const Tensor& spectra, const Frames& f) {
   const Tensor lines = l.transpose(spectra, 1, 2);
   require(lines.shape[2] == (onesided ? f.length / 2 + 1 : f.length), "the spectra do not have the size of a frame's transform");
   if (onesided) return transform_to_real(l, lines, {2}, norm, f.length);
-  const Tensor full = complex_transform(l, lines, {2}, norm, true);
-  if (c.flag("return_complex", false)) return full;
-  return l.map(DType::f32, full.shape, [&](const Indices& i) { return call(Function::real, l.read(full, i)); });
+  if (c.flag("return_complex", false)) return complex_transform(l, lines, {2}, norm, true);
+  // A real signal is made from the first half alone.
+  return transform_to_real(l, l.slice(lines, 2, 0, f.length / 2 + 1), {2}, norm, f.length);
 }
 
 void define_istft(OpCall& c) {

@@ -75,8 +75,6 @@ def systems(suite: Suite) -> None:
         suite.case(f"aten.{name}", regular(1, 1), tolerance=LOOSE)
     suite.case("aten.linalg_inv", regular(3, 3), dtypes=(C64,), runs=False)
     suite.case("aten.linalg_solve", regular(3, 3), T(3, 2), dtypes=(C64,), runs=False)
-    suite.case_module(lambda a, b: torch.linalg.solve(a, b) + torch.linalg.inv(a) @ b, regular(3, 3), T(3, 2), name="solve", tolerance=LOOSE[F32])
-    suite.case_module(lambda a: torch.linalg.cholesky(a).sum(-1), positive(2, 3, 3), name="cholesky", tolerance=LOOSE[F32])
 
 
 def determinants(suite: Suite) -> None:
@@ -123,7 +121,7 @@ def statistics(suite: Suite) -> None:
 
 
 def opaque(suite: Suite) -> None:
-    for name in ("linalg_qr", "linalg_svd", "_linalg_svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "linalg_eigvals", "linalg_svdvals", "linalg_pinv", "linalg_matrix_exp", "geqrf"):
+    for name in ("linalg_qr", "linalg_svd", "_linalg_svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "linalg_eigvals", "linalg_svdvals", "linalg_matrix_exp", "geqrf"):
         suite.case(f"aten.{name}", positive(3, 3), runs=False)
     suite.case("aten.linalg_lstsq", T(4, 3), T(4, 2), runs=False)
     suite.case("aten.linalg_householder_product", T(4, 3), T(3), runs=False)
