@@ -75,7 +75,7 @@ struct Attempt {
 };
 
 Words flags(const CompileOptions& options, const Attempt& attempt) {
-  Words list{"-std=gnu11", fmt::format("-O{}", options.optimization), "-fPIC", "-shared", "-pipe", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-semantic-interposition"};
+  Words list{"-std=gnu11", fmt::format("-O{}", options.optimization), "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-semantic-interposition"};
   if (attempt.native) list.push_back("-march=native");
   list.push_back(attempt.threads ? "-fopenmp" : "-fopenmp-simd");
   if (attempt.vectors) list.push_back(fmt::format("-DLL_MVEC={}", vector_library()));

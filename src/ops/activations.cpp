@@ -50,6 +50,7 @@ void define_prelu(OpCall& c) {
   } else if (weight.size() == 1) {
     weight = c.lowering().reshape(weight, {});
   }
+  require(broadcast(x.shape, weight.shape) == x.shape, "the weights of prelu do not fit the tensor");
   c.give(c.lowering().map(x.dtype, x.shape, [&](const Indices& i) {
     const Ex value = c.lowering().read(x, i);
     return select(value > 0.0, value, value * c.lowering().read_broadcast(weight, i));

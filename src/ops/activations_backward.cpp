@@ -60,6 +60,7 @@ void define_glu_backward(OpCall& c) {
   require(x.rank() > 0 && x.shape[size_t(dim)] % 2 == 0, "glu halves a dimension of even size");
   const int64_t half = x.shape[size_t(dim)] / 2;
   const Tensor value = l.slice(x, dim, 0, half), gate = l.slice(x, dim, half, half);
+  require(gradient.shape == value.shape, "the gradient does not have the shape of glu's result");
   c.give(l.map(x.dtype, x.shape, [&](const Indices& i) {
     Indices at = i;
     at[size_t(dim)] = mod(i[size_t(dim)], std::max<int64_t>(half, 1));

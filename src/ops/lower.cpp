@@ -21,66 +21,35 @@ bool is_annotation(std::string_view target) {
   return false;
 }
 
-class GraphLowering {
+// The nodes of one graph, which may be the body of a higher-order operator of another one.
+class NodeLowering {
  public:
-  explicit GraphLowering(const graph::Graph& graph) : graph_(graph), lowering_(out_.program), values_(graph.values.size()) {}
+  enum class Role : uint8_t { program, body };
+  NodeLowering(const graph::Graph& graph, Lowering& lowering, Lowered& out, Role role) : values(graph.values.size()), graph_(graph), lowering_(lowering), out_(out), role_(role) {}
 
-  Result<Lowered> run() {
-    out_.program.name = program_name();
-    out_.assumptions = graph_.assumptions;
-    try {
-      inputs();
-      for (const graph::Node& node : graph_.nodes) {
-        node_ = &node;
+  std::vector<std::optional<Tensor>> values;
+
+  void run() {
+    for (const graph::Node& node : graph_.nodes) {
+      try {
         lower_node(node);
+      } catch (OpError& error) {
+        error.message = fmt::format("node '{}' ({}): {}", node.name, node.target, error.message);
+        throw;
       }
-      node_ = nullptr;
-      outputs();
-    } catch (const OpError& error) {
-      const std::string where = node_ ? fmt::format("node '{}' ({}): ", node_->name, node_->target) : "";
-      return Error{error.code, where + error.message, error.code == ErrorCode::internal ? "this is a defect of the operator's definition" : "", {}};
     }
-    if (Status status = loops::verify(out_.program); !status.ok()) {
-      Error error = status.error();
-      error.message = fmt::format("the loops of '{}' do not verify: {}", graph_.name, error.message);
-      return error;
-    }
-    return std::move(out_);
   }
 
  private:
-  std::string program_name() const {
-    std::string name;
-    for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
-    if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
-    return name;
-  }
-
-  void inputs() {
-    std::unordered_map<std::string, size_t> by_source;
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      const graph::Input& input = graph_.inputs[i];
-      const graph::Value& value = graph_.values[input.value];
-      if (!input.source.empty()) {
-        const auto [found, fresh] = by_source.emplace(fmt::format("{}:{}", int(input.kind), input.source), i);
-        if (!fresh) {
-          values_[input.value] = values_[graph_.inputs[found->second].value];
-          continue;
-        }
-      }
-      if (!value.type) fail(fmt::format("the input '{}' has no recorded type", value.name), ErrorCode::unsupported);
-      values_[input.value] = lowering_.input(value.name, value.type->dtype, value.type->shape);
-      out_.inputs.push_back(uint32_t(i));
-    }
-  }
-
   void lower_node(const graph::Node& node) {
     if (is_annotation(node.target)) return;
     const Registry::Match match = Registry::all().find(node.target);
-    lowering_.begin_group(node.target);
+    const size_t first_array = out_.program.arrays.size();
+    if (role_ == Role::program) lowering_.begin_group(node.target);
     std::vector<std::optional<Tensor>> results;
     if (match.op) {
-      OpCall call(lowering_, graph_, node, match.op->parameters, values_);
+      OpCall call(lowering_, graph_, node, match.op->parameters, values);
+      call.lower_graph = [this](const graph::Graph& body, const std::vector<Tensor>& inputs) { return lower_body(body, inputs); };
       match.op->define(call);
       results = std::move(call.results);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
@@ -90,15 +59,15 @@ class GraphLowering {
       results = lower_opaque(node);
       ++out_.opaque[node.target];
     }
-    finish(node, std::move(results));
+    finish(node, first_array, std::move(results));
   }
 
   void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value, std::vector<std::optional<Tensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
     const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
     (void)call;
-    if (!ref || !values_[ref->id]) fail("an in-place operator has no tensor to write");
-    const Tensor target = *values_[ref->id];
+    if (!ref || !values[ref->id]) fail("an in-place operator has no tensor to write");
+    const Tensor target = *values[ref->id];
     lowering_.write(target, value);
     results[0] = target;
   }
@@ -108,7 +77,7 @@ class GraphLowering {
     std::vector<std::pair<std::string, loops::Attribute>> attributes;
     for (const graph::NamedArgument& argument : node.arguments) {
       const auto add = [&](graph::ValueId id) {
-        if (id != graph::no_value && values_[id]) operands.push_back(*values_[id]);
+        if (id != graph::no_value && values[id]) operands.push_back(*values[id]);
       };
       if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value)) add(ref->id);
       if (const auto* list = std::get_if<std::vector<graph::ValueId>>(&argument.value))
@@ -139,7 +108,7 @@ class GraphLowering {
     return results;
   }
 
-  void finish(const graph::Node& node, std::vector<std::optional<Tensor>> results) {
+  void finish(const graph::Node& node, size_t first_array, std::vector<std::optional<Tensor>> results) {
     if (results.size() < node.results.size()) fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
     std::vector<std::pair<Tensor, std::string>> named;
     for (size_t i = 0; i < node.results.size(); ++i) {
@@ -149,19 +118,94 @@ class GraphLowering {
       const graph::TensorType found{results[i]->dtype, results[i]->shape};
       if (value.type && *value.type != found) fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, graph::to_string(*value.type), graph::to_string(found)));
       named.emplace_back(*results[i], value.name);
-      values_[id] = std::move(results[i]);
+      values[id] = std::move(results[i]);
     }
-    lowering_.end_group(node.name.empty() ? "t" : node.name, named);
+    lowering_.name_arrays(first_array, node.name.empty() ? "t" : node.name, named);
+    if (role_ == Role::program) lowering_.end_group();
+  }
+
+  // Runs the nodes of a body on the given tensors.
+  std::vector<Tensor> lower_body(const graph::Graph& body, const std::vector<Tensor>& inputs) {
+    require(inputs.size() == body.inputs.size(), fmt::format("the body takes {} tensors but is given {}", body.inputs.size(), inputs.size()));
+    NodeLowering inner(body, lowering_, out_, Role::body);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const graph::Value& value = body.values[body.inputs[i].value];
+      const graph::TensorType given{inputs[i].dtype, inputs[i].shape};
+      if (value.type && *value.type != given) fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, graph::to_string(*value.type), graph::to_string(given)));
+      inner.values[body.inputs[i].value] = inputs[i];
+    }
+    inner.run();
+    std::vector<Tensor> results;
+    for (const graph::Output& output : body.outputs) {
+      require(output.value != graph::no_value && inner.values[output.value], "an output of the body has no value");
+      results.push_back(*inner.values[output.value]);
+    }
+    return results;
+  }
+
+  const graph::Graph& graph_;
+  Lowering& lowering_;
+  Lowered& out_;
+  Role role_;
+};
+
+class GraphLowering {
+ public:
+  explicit GraphLowering(const graph::Graph& graph) : graph_(graph), lowering_(out_.program), nodes_(graph, lowering_, out_, NodeLowering::Role::program) {}
+
+  Result<Lowered> run() {
+    out_.program.name = program_name();
+    out_.assumptions = graph_.assumptions;
+    try {
+      inputs();
+      nodes_.run();
+      outputs();
+    } catch (const OpError& error) {
+      return Error{error.code, error.message, error.code == ErrorCode::internal ? "this is a defect of the operator's definition" : "", {}};
+    }
+    if (Status status = loops::verify(out_.program); !status.ok()) {
+      Error error = status.error();
+      error.message = fmt::format("the loops of '{}' do not verify: {}", graph_.name, error.message);
+      return error;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string program_name() const {
+    std::string name;
+    for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
+    if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
+    return name;
+  }
+
+  void inputs() {
+    std::unordered_map<std::string, size_t> by_source;
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const graph::Input& input = graph_.inputs[i];
+      const graph::Value& value = graph_.values[input.value];
+      if (!input.source.empty()) {
+        const auto [found, fresh] = by_source.emplace(fmt::format("{}:{}", int(input.kind), input.source), i);
+        if (!fresh) {
+          nodes_.values[input.value] = nodes_.values[graph_.inputs[found->second].value];
+          continue;
+        }
+      }
+      if (!value.type) fail(fmt::format("the input '{}' has no recorded type", value.name), ErrorCode::unsupported);
+      nodes_.values[input.value] = lowering_.input(value.name, value.type->dtype, value.type->shape);
+      out_.inputs.push_back(uint32_t(i));
+    }
   }
 
   void outputs() {
+    const size_t first_array = out_.program.arrays.size();
     lowering_.begin_group("");
     for (const graph::Output& output : graph_.outputs) {
       if (output.value == graph::no_value) continue;
-      if (!values_[output.value]) fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
+      if (!nodes_.values[output.value]) fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
       loops::Output out;
-      out.array = lowering_.array_of(*values_[output.value]);
-      if (output.replaces != graph::no_value && values_[output.replaces]) {
+      out.array = lowering_.array_of(*nodes_.values[output.value]);
+      if (output.replaces != graph::no_value && nodes_.values[output.replaces]) {
         for (size_t i = 0; i < out_.inputs.size(); ++i)
           if (graph_.inputs[out_.inputs[i]].value == output.replaces) out.replaces = out_.program.inputs[i];
         if (out.replaces != loops::none) {
@@ -174,7 +218,8 @@ class GraphLowering {
       out_.program.outputs.push_back(out);
     }
     mutated_inputs();
-    lowering_.end_group("out", {});
+    lowering_.name_arrays(first_array, "out", {});
+    lowering_.end_group();
   }
 
   // Inputs that were written in place take their last state as a further result.
@@ -182,7 +227,7 @@ class GraphLowering {
     for (size_t i = 0; i < out_.inputs.size(); ++i) {
       const graph::ValueId id = graph_.inputs[out_.inputs[i]].value;
       const loops::ArrayId original = out_.program.inputs[i];
-      const loops::ArrayId current = lowering_.array_of(*values_[id]);
+      const loops::ArrayId current = lowering_.array_of(*nodes_.values[id]);
       if (current == original) continue;
       bool declared = false;
       for (const loops::Output& output : out_.program.outputs) declared |= output.replaces == original;
@@ -193,8 +238,7 @@ class GraphLowering {
   const graph::Graph& graph_;
   Lowered out_;
   Lowering lowering_;
-  std::vector<std::optional<Tensor>> values_;
-  const graph::Node* node_ = nullptr;
+  NodeLowering nodes_;
 };
 
 }  // namespace

@@ -110,19 +110,21 @@ std::string Lowering::unique_name(std::string_view wish) {
 void Lowering::begin_group(std::string name) {
   group_name_ = std::move(name);
   group_used_ = false;
-  group_first_array_ = program_.arrays.size();
 }
 
-void Lowering::end_group(std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results) {
+void Lowering::end_group() {
+  group_ = none;
+  group_name_.clear();
+}
+
+void Lowering::name_arrays(size_t first, std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results) {
   for (const auto& [tensor, name] : results) {
     if (tensor.view != none) continue;
     loops::Array& array = program_.arrays[storages_[tensor.storage].array];
     if (array.name.empty()) array.name = unique_name(name);
   }
-  for (size_t i = group_first_array_; i < program_.arrays.size(); ++i)
+  for (size_t i = first; i < program_.arrays.size(); ++i)
     if (program_.arrays[i].name.empty()) program_.arrays[i].name = unique_name(fmt::format("{}_t", node));
-  group_ = none;
-  group_name_.clear();
 }
 
 void Lowering::push(loops::Statement statement) {

@@ -114,6 +114,7 @@ class Lowering {
   Tensor transpose(const Tensor& base, int64_t a, int64_t b);
   Tensor slice(const Tensor& base, int64_t dim, int64_t start, int64_t length, int64_t step = 1);  // step may be negative
   Tensor select(const Tensor& base, int64_t dim, int64_t index);
+  Tensor select(const Tensor& base, int64_t dim, const Ix& step);  // of a repeat, inside its block
   Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
   Tensor unsqueeze(const Tensor& base, int64_t dim);
   Tensor squeeze(const Tensor& base, int64_t dim);
@@ -139,8 +140,9 @@ class Lowering {
 
   // ---- groups and names, used by `lower` ----
   void begin_group(std::string name);
-  // Names the arrays made since begin_group: results by the given names, the rest after the node.
-  void end_group(std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results);
+  void end_group();
+  // Names the arrays from `first` on: results by the given names, the rest after the node.
+  void name_arrays(size_t first, std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results);
 
  private:
   struct Storage {
@@ -176,7 +178,6 @@ class Lowering {
   std::unordered_map<std::string, int64_t> name_counts_;  // how often a name was wished for again
   uint32_t group_ = loops::none;
   bool group_used_ = false;
-  size_t group_first_array_ = 0;
   std::string group_name_;
   int depth_ = 0;         // of statements under construction
   int repeat_depth_ = 0;  // open repeat blocks

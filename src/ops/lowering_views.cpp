@@ -148,6 +148,23 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
   return view(base, std::move(shape), std::move(rows));
 }
 
+Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
+  dim = wrap_dim(dim, base.rank());
+  Shape shape = base.shape;
+  shape.erase(shape.begin() + dim);
+  loops::Compute compute;
+  compute.is_view = true;
+  const size_t mark = algebra_.mark();
+  Indices index = new_indices(shape, loops::IndexKind::parallel, compute.loops);
+  index.insert(index.begin() + dim, step);
+  compute.body = read(base, index).id;
+  algebra_.release(mark);
+  const Tensor result = fresh(base.dtype, std::move(shape));
+  compute.result = storages_[result.storage].array;
+  push({std::move(compute)});
+  return result;
+}
+
 Tensor Lowering::expand(const Tensor& base, Shape shape) {
   if (base.shape == shape) return base;
   require(shape.size() >= base.shape.size(), fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));

@@ -230,6 +230,13 @@ std::optional<graph::TensorType> OpCall::recorded(size_t i) const {
   return graph_.values[node_.results[i]].type;
 }
 
+std::vector<Tensor> OpCall::lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs) {
+  const Argument* value = argument(name);
+  const auto* ref = value ? std::get_if<graph::SubgraphRef>(value) : nullptr;
+  if (!ref || ref->index >= graph_.subgraphs.size()) fail(fmt::format("the argument '{}' is not a graph", name));
+  return lower_graph(graph_.subgraphs[ref->index], inputs);
+}
+
 Ex OpCall::read_as(const Operand& operand, const Indices& index, DType dtype) {
   if (operand.tensor) return convert(lowering_.read_broadcast(*operand.tensor, index), dtype);
   const DType compute = compute_type(dtype);

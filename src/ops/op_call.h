@@ -64,6 +64,10 @@ class OpCall {
   // Recorded type of result `i`, where the source says it.
   std::optional<graph::TensorType> recorded(size_t i) const;
 
+  // Runs the graph that an argument names on the given tensors and gives its results.
+  std::vector<Tensor> lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs);
+  std::function<std::vector<Tensor>(const graph::Graph& body, const std::vector<Tensor>& inputs)> lower_graph;  // set by `lower`
+
   // ---- results ----
   void give(Tensor tensor) { results.push_back(std::move(tensor)); }
   void give_nothing() { results.push_back(std::nullopt); }

@@ -286,6 +286,7 @@ void define_slice_scatter(OpCall& c) {
   const SliceBounds bounds = slice_bounds(c, x.shape[dim]);
   Shape part = x.shape;
   part[dim] = bounds.length;
+  require(broadcast(part, source.shape) == part, "the source does not fit the slice");
   c.give(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
     Indices to = i;
     to[dim] = i[dim] * bounds.step + bounds.start;
@@ -302,6 +303,7 @@ void define_select_scatter(OpCall& c) {
   require(index >= 0 && index < extent, "the index is outside the dimension");
   Shape part = x.shape;
   part.erase(part.begin() + dim);
+  require(broadcast(part, source.shape) == part, "the source does not fit the selected part");
   c.give(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
     Indices to = i;
     to.insert(to.begin() + dim, c.lowering().constant_index(index));

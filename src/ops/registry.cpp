@@ -80,6 +80,7 @@ const Registry& Registry::all() {
     family("interpolation", register_interpolation);
     family("spectral", register_fourier);
     family("linear algebra", register_linear_algebra);
+    family("higher-order", register_higher_order);
     return r;
   }();
   return registry;

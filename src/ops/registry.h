@@ -75,5 +75,6 @@ void register_sorting(Registry& registry);
 void register_interpolation(Registry& registry);
 void register_fourier(Registry& registry);
 void register_linear_algebra(Registry& registry);
+void register_higher_order(Registry& registry);
 
 }  // namespace lightline::ops

@@ -67,8 +67,9 @@ struct Loaded {
 
 void run_emitted(benchmark::State& state, Loaded& loaded, int threads) {
   omp_set_num_threads(threads);
-  for (auto _ : state)
+  run_best(state, [&] {
     if (!loaded.compiled.run_into(0, loaded.from, loaded.to).ok()) state.SkipWithError("the program failed");
+  });
 }
 
 // memcpy by as many threads as emitted code has, each its part.
@@ -76,11 +77,10 @@ void run_copy(benchmark::State& state, Loaded& loaded, int threads) {
   const Tensor& from = loaded.inputs[0];
   Tensor& to = loaded.outputs[0];
   const size_t part = from.byte_count() / size_t(threads);
-  for (auto _ : state) {
+  run_best(state, [&] {
 #pragma omp parallel num_threads(threads)
     std::memcpy(to.data() + size_t(omp_get_thread_num()) * part, from.data() + size_t(omp_get_thread_num()) * part, part);
-    benchmark::ClobberMemory();
-  }
+  });
 }
 
 #ifdef LIGHTLINE_HAS_OPENBLAS
@@ -89,7 +89,7 @@ void run_openblas(benchmark::State& state, Loaded& loaded) {
   const float* a = loaded.inputs[0].as<float>().data();
   const float* b = loaded.inputs[1].as<float>().data();
   float* c = loaded.outputs[0].as<float>().data();
-  for (auto _ : state) cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 1024, 1024, 1, a, 1024, b, 1024, 0, c, 1024);
+  run_best(state, [&] { cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 1024, 1024, 1, a, 1024, b, 1024, 0, c, 1024); });
 }
 #endif
 
@@ -103,6 +103,9 @@ void register_emitted() {
   add("copy", [=](benchmark::State& state) { run_copy(state, *chain, threads); });
   add("chain", [=](benchmark::State& state) { run_emitted(state, *chain, threads); });
   add("softmax", [=](benchmark::State& state) { run_emitted(state, *softmax, threads); });
+  add("copy_one_thread", [=](benchmark::State& state) { run_copy(state, *chain, 1); });
+  add("chain_one_thread", [=](benchmark::State& state) { run_emitted(state, *chain, 1); });
+  add("softmax_one_thread", [=](benchmark::State& state) { run_emitted(state, *softmax, 1); });
   add("matmul", [=](benchmark::State& state) { run_emitted(state, *matmul, 1); });
 #ifdef LIGHTLINE_HAS_OPENBLAS
   add("openblas", [=](benchmark::State& state) { run_openblas(state, *matmul); });
