@@ -53,7 +53,15 @@ class Captured:
         path.write_text(text)
 
 
-def capture(target: Any, *inputs: Any, name: str | None = None, training: bool = False, core: bool = True, loss: Callable[[Any], Any] | None = None, **kwargs: Any) -> Captured:
+def capture(
+    target: Any,
+    *inputs: Any,
+    name: str | None = None,
+    training: bool = False,
+    core: bool = True,
+    loss: Callable[[Any], Any] | None = None,
+    **kwargs: Any,
+) -> Captured:
     """Captures a module or function on example inputs.
 
     With `training`, the program is the forward and the backward pass together: `loss` maps the outputs to a scalar
@@ -93,7 +101,9 @@ def serialise(exported: Any) -> dict[str, Any]:
 
     warnings.filterwarnings("ignore", category=FutureWarning)
     try:
-        artifact = serde.serialize(exported, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False)
+        artifact = serde.serialize(
+            exported, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
+        )
         return json.loads(artifact.exported_program)
     except TypeError:  # PyTorch before 2.12 always serialises the weights
         serialised = serde.ExportedProgramSerializer().serialize(exported)
@@ -113,7 +123,12 @@ def kept_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
             return
         if tensor.numel() > MAX_KEPT_ELEMENTS or tensor.is_complex() or (tensor.is_floating_point() and not floats):
             return
-        values[name] = {"shape": list(tensor.shape), "data": tensor.detach().cpu().double().flatten().tolist() if floats and tensor.is_floating_point() else tensor.cpu().flatten().tolist()}
+        values[name] = {
+            "shape": list(tensor.shape),
+            "data": tensor.detach().cpu().double().flatten().tolist()
+            if floats and tensor.is_floating_point()
+            else tensor.cpu().flatten().tolist(),
+        }
 
     leaves = [leaf for leaf in tree_leaves((inputs, kwargs)) if leaf is not None]
     position = 0
@@ -130,17 +145,27 @@ def kept_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m lightline.capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", help="model.py (Model, get_inputs, get_init_inputs), module:function, or a definition.json")
+    parser = argparse.ArgumentParser(
+        prog="python -m lightline.capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "source", help="model.py (Model, get_inputs, get_init_inputs), module:function, or a definition.json"
+    )
     parser.add_argument("-o", "--output", help="program JSON, or .jsonl for both forms; default: standard output")
-    parser.add_argument("--form", choices=["training", "core"], default="training", help="as traced, or after run_decompositions()")
+    parser.add_argument(
+        "--form", choices=["training", "core"], default="training", help="as traced, or after run_decompositions()"
+    )
     parser.add_argument("--backward", action="store_true", help="capture forward and backward as one program")
-    parser.add_argument("--workload", type=int, default=0, help="which line of workload.jsonl fixes the axes of a definition.json")
+    parser.add_argument(
+        "--workload", type=int, default=0, help="which line of workload.jsonl fixes the axes of a definition.json"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="scale the sizes of a model.py down by this factor")
     options = parser.parse_args(arguments)
     try:
         program = sources.load(options.source, workload=options.workload, scale=options.scale, fake=True)
-        captured = capture(program.target, *program.inputs, name=program.name, training=options.backward, **program.kwargs)
+        captured = capture(
+            program.target, *program.inputs, name=program.name, training=options.backward, **program.kwargs
+        )
     except sources.SourceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -120,7 +120,9 @@ def with_loss(module: Any, loss: Callable[[Any], Any] | None) -> Any:
             outputs = self.module(*args, **kwargs)
             if loss is not None:
                 return loss(outputs)
-            floating = [leaf for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+            floating = [
+                leaf for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+            ]
             if not floating:
                 raise SourceError("a training step needs a floating output; give a loss")
             if len(floating) == 1 and floating[0].dim() == 0:
@@ -138,7 +140,9 @@ def load_file(path: Path, scale: float, fake: bool, seed: int) -> Program:
     model = getattr(module, "Model", None) or getattr(module, "ReferenceModel", None)
     get_inputs = getattr(module, "get_inputs", None)
     if model is None or get_inputs is None:
-        raise SourceError(f"{path} has no {'get_inputs' if model else 'Model'}; it needs a class Model and a function get_inputs")
+        raise SourceError(
+            f"{path} has no {'get_inputs' if model else 'Model'}; it needs a class Model and a function get_inputs"
+        )
     maker = Maker(fake, seed)
     with maker.inputs():
         inputs = get_inputs()
@@ -204,7 +208,9 @@ def load_function(source: str, fake: bool, seed: int) -> Program:
         raise SourceError(f"'{module_name}' has no '{function_name}'")
     inputs = getattr(module, f"{function_name}_inputs", None) or getattr(module, "get_inputs", None)
     if inputs is None:
-        raise SourceError(f"'{module_name}' needs a function {function_name}_inputs or get_inputs that gives the example inputs")
+        raise SourceError(
+            f"'{module_name}' needs a function {function_name}_inputs or get_inputs that gives the example inputs"
+        )
     maker = Maker(fake, seed)
     with maker.model():
         target = function() if inspect.isclass(function) else function
@@ -235,7 +241,10 @@ def load_definition(path: Path, workload: int, fake: bool, seed: int) -> Program
             given = scope[entry](axes, torch.device("cpu"))
             inputs = tuple(given[name] for name in definition["inputs"]) if isinstance(given, dict) else tuple(given)
         else:
-            inputs = tuple(workload_input(name, spec, chosen["inputs"].get(name, {}), axes) for name, spec in definition["inputs"].items())
+            inputs = tuple(
+                workload_input(name, spec, chosen["inputs"].get(name, {}), axes)
+                for name, spec in definition["inputs"].items()
+            )
     return Program(definition["name"], scope["run"], inputs)
 
 

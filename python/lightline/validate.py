@@ -35,7 +35,11 @@ def write_safetensors(path: Path, tensors: dict[str, Any]) -> None:
         if dtype not in SAFETENSORS_DTYPES:
             raise sources.SourceError(f"'{name}' is {dtype}, which Lightline does not have")
         data = dense.reshape(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
-        header[name] = {"dtype": SAFETENSORS_DTYPES[dtype], "shape": list(dense.shape), "data_offsets": [offset, offset + len(data)]}
+        header[name] = {
+            "dtype": SAFETENSORS_DTYPES[dtype],
+            "shape": list(dense.shape),
+            "data_offsets": [offset, offset + len(data)],
+        }
         chunks.append(data)
         offset += len(data)
     text = json.dumps(header).encode()
@@ -66,7 +70,9 @@ def run(options: argparse.Namespace) -> None:
     import torch
     from torch.utils._pytree import tree_leaves
 
-    program = sources.load(options.source, workload=options.workload, scale=options.scale, fake=False, seed=options.seed)
+    program = sources.load(
+        options.source, workload=options.workload, scale=options.scale, fake=False, seed=options.seed
+    )
     module = sources.as_module(program.target)
     folder = Path(options.folder)
     if options.backward:
@@ -88,7 +94,9 @@ def run_training(module: Any, program: sources.Program, folder: Path) -> None:
     from torch.export.experimental import _export_forward_backward
 
     step = sources.with_loss(module, None)
-    exported = _export_forward_backward(export(copy.deepcopy(step), copy.deepcopy(program.inputs), copy.deepcopy(program.kwargs)))
+    exported = _export_forward_backward(
+        export(copy.deepcopy(step), copy.deepcopy(program.inputs), copy.deepcopy(program.kwargs))
+    )
     tensors = graph_inputs(exported, program.inputs, program.kwargs)
     text = json.dumps(serialise(exported))
     (folder / "program_training.json").write_text(text)
@@ -109,7 +117,9 @@ def run_training(module: Any, program: sources.Program, folder: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m lightline.validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m lightline.validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source")
     parser.add_argument("folder")
     parser.add_argument("--backward", action="store_true")

@@ -13,8 +13,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Distance {
   double absolute = 0;
-  double size = 0;      // |expected|
-  bool finite = true;   // false: the two are equal or unequal as they stand, there is no distance
+  double size = 0;     // |expected|
+  bool finite = true;  // false: the two are equal or unequal as they stand, there is no distance
   bool equal = false;
 };
 
@@ -26,7 +26,8 @@ Distance distance(double actual, double expected) {
 }
 
 Distance distance(int64_t actual, int64_t expected) {
-  const uint64_t apart = actual > expected ? uint64_t(actual) - uint64_t(expected) : uint64_t(expected) - uint64_t(actual);
+  const uint64_t apart =
+      actual > expected ? uint64_t(actual) - uint64_t(expected) : uint64_t(expected) - uint64_t(actual);
   return {double(apart), std::abs(double(expected)), true, actual == expected};
 }
 
@@ -115,15 +116,19 @@ Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance toler
   result.agree = disagreeing == 0;
   if (!result.agree) {
     const int64_t i = result.worst_index;
-    result.reason = fmt::format("element {} is {}, expected {}", position_text(actual.shape(), i), element_text(actual, i), element_text(expected, i));
+    result.reason = fmt::format("element {} is {}, expected {}", position_text(actual.shape(), i),
+                                element_text(actual, i), element_text(expected, i));
     if (worst.finite && !exact) {
-      result.reason += fmt::format(" (off by {:.3g}, allowed {:.3g})", worst.absolute, tolerance.absolute + tolerance.relative * worst.size);
+      result.reason += fmt::format(" (off by {:.3g}, allowed {:.3g})", worst.absolute,
+                                   tolerance.absolute + tolerance.relative * worst.size);
     }
     result.reason += fmt::format("; {} of {} elements disagree", disagreeing, actual.size());
   }
   return result;
 }
 
-Comparison compare(const Tensor& actual, const Tensor& expected) { return compare(actual, expected, tolerance(expected.dtype())); }
+Comparison compare(const Tensor& actual, const Tensor& expected) {
+  return compare(actual, expected, tolerance(expected.dtype()));
+}
 
 }  // namespace lightline

@@ -107,7 +107,8 @@ float decode(uint32_t code) {
     const float smallest = std::bit_cast<float>(uint32_t(127 + 1 - format.bias() - format.mantissa_bits) << 23);
     return std::copysign(float(mantissa) * smallest, sign != 0 ? -1.0f : 1.0f);
   }
-  return std::bit_cast<float>(sign | uint32_t(exponent - format.bias() + 127) << 23 | mantissa << (23 - format.mantissa_bits));
+  return std::bit_cast<float>(sign | uint32_t(exponent - format.bias() + 127) << 23 |
+                              mantissa << (23 - format.mantissa_bits));
 }
 
 }  // namespace

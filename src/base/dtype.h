@@ -16,10 +16,10 @@ inline constexpr int dtype_count = 14;
 std::string_view name(DType dtype);  // "f32", "bool", ...
 std::optional<DType> dtype_from_name(std::string_view name);
 
-int bits(DType dtype);        // size for pricing: 4 for f4e2m1, 8 for bool, 64 for c64
-int byte_size(DType dtype);   // bytes of one element in a Tensor: f4e2m1 takes one byte, its low nibble
-bool is_float(DType dtype);   // f64 ... f4e2m1
-bool is_integer(DType dtype); // i64 ... u8, not bool
+int bits(DType dtype);         // size for pricing: 4 for f4e2m1, 8 for bool, 64 for c64
+int byte_size(DType dtype);    // bytes of one element in a Tensor: f4e2m1 takes one byte, its low nibble
+bool is_float(DType dtype);    // f64 ... f4e2m1
+bool is_integer(DType dtype);  // i64 ... u8, not bool
 DType compute_type(DType dtype);
 
 // Round to nearest, ties to even. f8e4m3 is the OCP "fn" format: no infinities, what rounds beyond 448 (|x| > 464)

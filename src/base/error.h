@@ -75,8 +75,7 @@ using Status = Result<Ok>;
 }  // namespace lightline
 
 // A broken invariant of our own: throws lightline::InternalError, which only `cli` catches (exit code 3).
-#define LL_CHECK(condition) \
-  ((condition) ? void(0) : ::lightline::check_failed(#condition, __FILE__, __LINE__))
+#define LL_CHECK(condition) ((condition) ? void(0) : ::lightline::check_failed(#condition, __FILE__, __LINE__))
 
 #define LL_CONCAT_(a, b) a##b
 #define LL_CONCAT(a, b) LL_CONCAT_(a, b)
@@ -87,7 +86,7 @@ using Status = Result<Ok>;
   if (!result.ok()) return std::move(result).error(); \
   declaration = std::move(result).value()
 // LL_DO(f()): runs a Status-returning call, or returns its error.
-#define LL_DO(expression)                                                    \
-  do {                                                                       \
+#define LL_DO(expression)                                                                    \
+  do {                                                                                       \
     if (auto ll_status = (expression); !ll_status.ok()) return std::move(ll_status).error(); \
   } while (false)

@@ -29,9 +29,14 @@ constexpr size_t chunk_size = size_t(1) << 18;
 constexpr size_t line_limit = size_t(1) << 30;
 
 Error system_error(std::string_view what, int number, const std::string& path, std::string hint) {
-  return {ErrorCode::io, fmt::format("can not {} the file: {}", what, std::generic_category().message(number)), std::move(hint), {path}};
+  return {ErrorCode::io,
+          fmt::format("can not {} the file: {}", what, std::generic_category().message(number)),
+          std::move(hint),
+          {path}};
 }
-Error out_of_memory() { return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"}; }
+Error out_of_memory() {
+  return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"};
+}
 Error too_large(uint64_t limit) {
   return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
 }
@@ -60,7 +65,10 @@ Status read_chunks(const std::string& path, const std::function<Status(std::stri
   while (true) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error("read", errno, path, errno == EISDIR ? "name a file inside the directory" : "check the disk and the file's permissions");
+    if (got < 0)
+      return system_error(
+          "read", errno, path,
+          errno == EISDIR ? "name a file inside the directory" : "check the disk and the file's permissions");
     if (got == 0) return Ok{};
     LL_DO(chunk({buffer.data(), size_t(got)}));
   }
@@ -137,9 +145,12 @@ Status write_atomically(const std::string& path, std::string_view content) {
   LL_TRY(const int fd, create_beside(target, temporary));
   Descriptor file(fd);
   LL_DO(write_all(file.get(), content, path));
-  if (mode != 0 && ::fchmod(file.get(), mode) != 0) return system_error("write", errno, path, "check the file's permissions");
-  if (::fsync(file.get()) != 0 || !file.close()) return system_error("write", errno, path, "check the free space of the disk");
-  if (::rename(temporary.path.c_str(), target.c_str()) != 0) return system_error("replace", errno, path, "check the directory's permissions");
+  if (mode != 0 && ::fchmod(file.get(), mode) != 0)
+    return system_error("write", errno, path, "check the file's permissions");
+  if (::fsync(file.get()) != 0 || !file.close())
+    return system_error("write", errno, path, "check the free space of the disk");
+  if (::rename(temporary.path.c_str(), target.c_str()) != 0)
+    return system_error("replace", errno, path, "check the directory's permissions");
   temporary.renamed = true;
   return Ok{};
 }
@@ -169,7 +180,10 @@ class LineSplitter {
  private:
   Status hold(std::string_view part) {
     if (part.size() > line_limit - carry_.size()) {
-      return Error{ErrorCode::limit, "the line is longer than 1 GiB", "check that this is a text file", {"", int(number_ + 1), 1}};
+      return Error{ErrorCode::limit,
+                   "the line is longer than 1 GiB",
+                   "check that this is a text file",
+                   {"", int(number_ + 1), 1}};
     }
     carry_.append(part);
     return Ok{};
@@ -221,8 +235,9 @@ Result<std::string> decompress(std::string_view content, uint64_t limit) try {
 Result<std::string> compress_xz(std::string_view content) try {
   std::string result(lzma_stream_buffer_bound(content.size()), '\0');
   size_t size = 0;
-  const lzma_ret code = lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(content.data()),
-                                                content.size(), reinterpret_cast<uint8_t*>(result.data()), &size, result.size());
+  const lzma_ret code = lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, nullptr,
+                                                reinterpret_cast<const uint8_t*>(content.data()), content.size(),
+                                                reinterpret_cast<uint8_t*>(result.data()), &size, result.size());
   if (code == LZMA_MEM_ERROR) return out_of_memory();
   LL_CHECK(code == LZMA_OK);
   result.resize(size);
@@ -232,7 +247,9 @@ Result<std::string> compress_xz(std::string_view content) try {
 }
 
 Result<std::string> compress_zst(std::string_view content) try {
-  struct FreeContext { void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); } };
+  struct FreeContext {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  };
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return out_of_memory();
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);

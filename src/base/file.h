@@ -17,7 +17,8 @@ inline constexpr uint64_t default_size_limit = uint64_t(16) << 30;
 Result<std::string> read_file(const std::string& path, uint64_t limit = default_size_limit);
 Status write_file(const std::string& path, std::string_view content);  // compresses if the name ends in .xz or .zst
 
-Result<std::string> decompress(std::string_view content, uint64_t limit = default_size_limit);  // plain text passes through
+Result<std::string> decompress(std::string_view content,
+                               uint64_t limit = default_size_limit);  // plain text passes through
 Result<std::string> compress_xz(std::string_view content);
 Result<std::string> compress_zst(std::string_view content);
 

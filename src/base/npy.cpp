@@ -42,7 +42,9 @@ class HeaderParser {
     skip_space();
     if (at_ != text_.size()) return unexpected("the end");
     if (!has_descr_ || !has_order_ || !has_shape_) {
-      return broken(fmt::format("the header has no '{}'", !has_descr_ ? "descr" : !has_order_ ? "fortran_order" : "shape"));
+      return broken(fmt::format("the header has no '{}'", !has_descr_   ? "descr"
+                                                          : !has_order_ ? "fortran_order"
+                                                                        : "shape"));
     }
     return std::move(header_);
   }
@@ -50,7 +52,10 @@ class HeaderParser {
  private:
   Status entry() {
     LL_TRY(const std::string_view key, string());
-    bool* seen = key == "descr" ? &has_descr_ : key == "fortran_order" ? &has_order_ : key == "shape" ? &has_shape_ : nullptr;
+    bool* seen = key == "descr"           ? &has_descr_
+                 : key == "fortran_order" ? &has_order_
+                 : key == "shape"         ? &has_shape_
+                                          : nullptr;
     if (seen == nullptr) return broken(fmt::format("the header has an unknown key '{}'", shown(key)));
     if (*seen) return broken(fmt::format("the header has '{}' twice", key));
     *seen = true;
@@ -63,7 +68,8 @@ class HeaderParser {
   Status descr() {
     skip_space();
     if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '(')) {
-      return Error{ErrorCode::unsupported, "the .npy data is an array of records", "save each field as an array of its own, for example with numpy.savez"};
+      return Error{ErrorCode::unsupported, "the .npy data is an array of records",
+                   "save each field as an array of its own, for example with numpy.savez"};
     }
     LL_TRY(header_.descr, string());
     return Ok{};
@@ -88,7 +94,8 @@ class HeaderParser {
       if (!comma) return unexpected("',' or ')'");
       LL_TRY(const int64_t extent, integer());
       header_.shape.push_back(extent);
-      if (header_.shape.size() > rank_limit) return Error{ErrorCode::limit, "the .npy data has more than 64 dimensions", "use fewer dimensions"};
+      if (header_.shape.size() > rank_limit)
+        return Error{ErrorCode::limit, "the .npy data has more than 64 dimensions", "use fewer dimensions"};
       comma = accept(',');
     }
     if (header_.shape.size() == 1 && !comma) return unexpected("',' after the only extent");
@@ -132,7 +139,9 @@ class HeaderParser {
     if (!accept(c)) return unexpected(fmt::format("'{}'", c));
     return Ok{};
   }
-  Error unexpected(std::string_view wanted) const { return broken(fmt::format("its header needs {} at byte {}", wanted, at_)); }
+  Error unexpected(std::string_view wanted) const {
+    return broken(fmt::format("its header needs {} at byte {}", wanted, at_));
+  }
 
   std::string_view text_;
   size_t at_ = 0;
@@ -160,14 +169,17 @@ std::string_view astype_hint(std::string_view code) {
 Result<ElementType> raw_type(std::string_view descr, std::optional<DType> as) {
   if (descr.substr(1) == "V2") return ElementType{DType::bf16};
   if (as == DType::f8e4m3 || as == DType::f8e5m2 || as == DType::f4e2m1) return ElementType{*as};
-  return Error{ErrorCode::type, fmt::format("the .npy data holds one-byte records ('{}') that could be f8e4m3, f8e5m2 or f4e2m1", descr),
-               as ? fmt::format("expected {}; write the tensor again as that", name(*as)) : "use a .safetensors file, which names the type"};
+  return Error{ErrorCode::type,
+               fmt::format("the .npy data holds one-byte records ('{}') that could be f8e4m3, f8e5m2 or f4e2m1", descr),
+               as ? fmt::format("expected {}; write the tensor again as that", name(*as))
+                  : "use a .safetensors file, which names the type"};
 }
 
 Result<ElementType> element_type(std::string_view descr, std::optional<DType> as) {
   static constexpr std::pair<std::string_view, DType> types[] = {
-      {"f8", DType::f64}, {"f4", DType::f32}, {"f2", DType::f16}, {"f1", DType::f8e5m2}, {"i8", DType::i64},    {"i4", DType::i32},
-      {"i2", DType::i16}, {"i1", DType::i8},  {"u1", DType::u8},  {"b1", DType::boolean}, {"c8", DType::c64},
+      {"f8", DType::f64}, {"f4", DType::f32},     {"f2", DType::f16}, {"f1", DType::f8e5m2},
+      {"i8", DType::i64}, {"i4", DType::i32},     {"i2", DType::i16}, {"i1", DType::i8},
+      {"u1", DType::u8},  {"b1", DType::boolean}, {"c8", DType::c64},
   };
   const char order = descr.empty() ? '\0' : descr.front();
   if (std::string_view("<>=|").find(order) == std::string_view::npos || order == '\0') {
@@ -181,8 +193,10 @@ Result<ElementType> element_type(std::string_view descr, std::optional<DType> as
     return ElementType{dtype, order == '>' ? unit : 1};
   }
   if ((code == "V2" || code == "V1") && order != '>') return raw_type(descr, as);
-  const std::string_view what = code.starts_with('u') ? "unsigned integers" : code.starts_with('O') ? "Python objects"
-      : code.starts_with('U') || code.starts_with('S') ? "strings" : "numbers of an unsupported type";
+  const std::string_view what = code.starts_with('u')                            ? "unsigned integers"
+                                : code.starts_with('O')                          ? "Python objects"
+                                : code.starts_with('U') || code.starts_with('S') ? "strings"
+                                                                                 : "numbers of an unsupported type";
   return unsupported_type(descr, what, std::string(astype_hint(code)));
 }
 
@@ -221,7 +235,8 @@ std::string_view descr_of(DType dtype) {
 
 // The header's text and the data behind it.
 Result<std::pair<std::string_view, std::string_view>> split(std::string_view content) {
-  if (!content.starts_with(magic)) return Error{ErrorCode::parse, "this is not .npy data", "write the file with numpy.save"};
+  if (!content.starts_with(magic))
+    return Error{ErrorCode::parse, "this is not .npy data", "write the file with numpy.save"};
   if (content.size() < 10) return broken("it ends inside the header");
   const int major = uint8_t(content[6]);
   const int minor = uint8_t(content[7]);
@@ -233,7 +248,8 @@ Result<std::pair<std::string_view, std::string_view>> split(std::string_view con
   if (content.size() < begin) return broken("it ends inside the header");
   const size_t size = major == 1 ? load_le<uint16_t>(content, 8) : load_le<uint32_t>(content, 8);
   if (size > content.size() - begin) return broken("it ends inside the header");
-  if (size > header_limit) return Error{ErrorCode::limit, "the .npy header is larger than 1 MiB", "save the array without field names"};
+  if (size > header_limit)
+    return Error{ErrorCode::limit, "the .npy header is larger than 1 MiB", "save the array without field names"};
   return std::pair(content.substr(begin, size), content.substr(begin + size));
 }
 
@@ -274,7 +290,8 @@ std::string format_npy(const Tensor& tensor) {
   std::string shape;
   for (int64_t extent : tensor.shape()) shape += fmt::format("{}{}", shape.empty() ? "" : ", ", extent);
   if (tensor.shape().size() == 1) shape += ",";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.dtype()), shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.dtype()), shape);
 
   // Spaces and a line end make the data start at a multiple of 64, as numpy does. Version 2 has room for long headers.
   const bool long_header = header.size() > 65000;

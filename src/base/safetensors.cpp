@@ -21,9 +21,10 @@ constexpr size_t rank_limit = 64;
 constexpr std::string_view metadata_key = "__metadata__";
 
 constexpr std::pair<std::string_view, DType> type_names[] = {
-    {"F64", DType::f64},        {"F32", DType::f32},        {"F16", DType::f16}, {"BF16", DType::bf16}, {"F8_E4M3", DType::f8e4m3},
-    {"F8_E5M2", DType::f8e5m2}, {"F4", DType::f4e2m1},      {"I64", DType::i64}, {"I32", DType::i32},   {"I16", DType::i16},
-    {"I8", DType::i8},          {"U8", DType::u8},          {"BOOL", DType::boolean}, {"C64", DType::c64},
+    {"F64", DType::f64},        {"F32", DType::f32},        {"F16", DType::f16},   {"BF16", DType::bf16},
+    {"F8_E4M3", DType::f8e4m3}, {"F8_E5M2", DType::f8e5m2}, {"F4", DType::f4e2m1}, {"I64", DType::i64},
+    {"I32", DType::i32},        {"I16", DType::i16},        {"I8", DType::i8},     {"U8", DType::u8},
+    {"BOOL", DType::boolean},   {"C64", DType::c64},
 };
 
 Error broken(std::string detail) {
@@ -31,7 +32,9 @@ Error broken(std::string detail) {
           "the file is damaged or not a safetensors file: write or download it again"};
 }
 
-Error out_of_memory() { return {ErrorCode::limit, "there is no memory for the safetensors data", "free memory, or use a smaller file"}; }
+Error out_of_memory() {
+  return {ErrorCode::limit, "there is no memory for the safetensors data", "free memory, or use a smaller file"};
+}
 
 struct Entry {
   std::string name;
@@ -43,17 +46,21 @@ struct Entry {
 
 Result<DType> parse_type(std::string_view tensor, simdjson::dom::element value) {
   std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS) return broken(fmt::format("the dtype of '{}' is not a string", shown(tensor)));
+  if (value.get(text) != simdjson::SUCCESS)
+    return broken(fmt::format("the dtype of '{}' is not a string", shown(tensor)));
   for (const auto& [known, dtype] : type_names) {
     if (text == known) return dtype;
   }
-  return Error{ErrorCode::unsupported, fmt::format("tensor '{}' has the unsupported dtype '{}'", shown(tensor), shown(text)),
-               text.starts_with('U') ? "convert it to I64 before saving" : "convert it to F32, BF16, F8_E4M3 or F8_E5M2 before saving"};
+  return Error{ErrorCode::unsupported,
+               fmt::format("tensor '{}' has the unsupported dtype '{}'", shown(tensor), shown(text)),
+               text.starts_with('U') ? "convert it to I64 before saving"
+                                     : "convert it to F32, BF16, F8_E4M3 or F8_E5M2 before saving"};
 }
 
 Result<Shape> parse_shape(std::string_view tensor, simdjson::dom::element value) {
   simdjson::dom::array extents;
-  if (value.get(extents) != simdjson::SUCCESS) return broken(fmt::format("the shape of '{}' is not an array", shown(tensor)));
+  if (value.get(extents) != simdjson::SUCCESS)
+    return broken(fmt::format("the shape of '{}' is not an array", shown(tensor)));
   Shape shape;
   for (const simdjson::dom::element extent : extents) {
     int64_t number = 0;
@@ -61,7 +68,9 @@ Result<Shape> parse_shape(std::string_view tensor, simdjson::dom::element value)
       return broken(fmt::format("the shape of '{}' has something other than extents", shown(tensor)));
     }
     shape.push_back(number);
-    if (shape.size() > rank_limit) return Error{ErrorCode::limit, fmt::format("tensor '{}' has more than 64 dimensions", shown(tensor)), "use fewer dimensions"};
+    if (shape.size() > rank_limit)
+      return Error{ErrorCode::limit, fmt::format("tensor '{}' has more than 64 dimensions", shown(tensor)),
+                   "use fewer dimensions"};
   }
   return shape;
 }
@@ -93,7 +102,8 @@ Status check_metadata(simdjson::dom::element value) {
 Result<uint64_t> stored_bytes(const Entry& entry) {
   LL_TRY(const int64_t count, element_count(entry.shape));
   if (entry.dtype == DType::f4e2m1) {
-    if (count % 2 != 0) return broken(fmt::format("tensor '{}' has an odd number of 4-bit elements", shown(entry.name)));
+    if (count % 2 != 0)
+      return broken(fmt::format("tensor '{}' has an odd number of 4-bit elements", shown(entry.name)));
     return uint64_t(count) / 2;
   }
   uint64_t bytes = 0;
@@ -105,12 +115,16 @@ Result<uint64_t> stored_bytes(const Entry& entry) {
 
 Result<Entry> parse_entry(std::string_view name, simdjson::dom::element value, uint64_t data_size) {
   simdjson::dom::object fields;
-  if (value.get(fields) != simdjson::SUCCESS) return broken(fmt::format("the header's '{}' is not an object", shown(name)));
+  if (value.get(fields) != simdjson::SUCCESS)
+    return broken(fmt::format("the header's '{}' is not an object", shown(name)));
   Entry entry;
   entry.name = name;
   bool has_dtype = false, has_shape = false, has_offsets = false;
   for (const simdjson::dom::key_value_pair field : fields) {
-    bool* seen = field.key == "dtype" ? &has_dtype : field.key == "shape" ? &has_shape : field.key == "data_offsets" ? &has_offsets : nullptr;
+    bool* seen = field.key == "dtype"          ? &has_dtype
+                 : field.key == "shape"        ? &has_shape
+                 : field.key == "data_offsets" ? &has_offsets
+                                               : nullptr;
     if (seen == nullptr) continue;
     if (*seen) return broken(fmt::format("tensor '{}' has '{}' twice", shown(name), shown(field.key)));
     *seen = true;
@@ -125,13 +139,16 @@ Result<Entry> parse_entry(std::string_view name, simdjson::dom::element value, u
     }
   }
   if (!has_dtype || !has_shape || !has_offsets) {
-    return broken(fmt::format("tensor '{}' has no '{}'", shown(name), !has_dtype ? "dtype" : !has_shape ? "shape" : "data_offsets"));
+    return broken(fmt::format("tensor '{}' has no '{}'", shown(name),
+                              !has_dtype   ? "dtype"
+                              : !has_shape ? "shape"
+                                           : "data_offsets"));
   }
   if (entry.end > data_size) return broken(fmt::format("tensor '{}' reaches beyond the file", shown(name)));
   LL_TRY(const uint64_t bytes, stored_bytes(entry));
   if (bytes != entry.end - entry.begin) {
-    return broken(fmt::format("tensor '{}' of shape {} needs {} bytes, its data_offsets hold {}", shown(name), to_string(entry.shape), bytes,
-                              entry.end - entry.begin));
+    return broken(fmt::format("tensor '{}' of shape {} needs {} bytes, its data_offsets hold {}", shown(name),
+                              to_string(entry.shape), bytes, entry.end - entry.begin));
   }
   return entry;
 }
@@ -167,7 +184,8 @@ Status check_overlap(const std::vector<Entry>& entries) {
   }
   std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
   for (size_t i = 1; i < order.size(); ++i) {
-    if (order[i]->begin < order[i - 1]->end) return broken(fmt::format("tensors '{}' and '{}' overlap", shown(order[i - 1]->name), shown(order[i]->name)));
+    if (order[i]->begin < order[i - 1]->end)
+      return broken(fmt::format("tensors '{}' and '{}' overlap", shown(order[i - 1]->name), shown(order[i]->name)));
   }
   return Ok{};
 }
@@ -224,9 +242,12 @@ Status check_names(const NamedTensors& tensors) {
   std::set<std::string_view> names;
   for (const auto& [name, tensor] : tensors) {
     if (name == metadata_key || !simdjson::validate_utf8(name)) {
-      return Error{ErrorCode::name, fmt::format("a safetensors file can not name a tensor '{}'", shown(name)), "give the tensor another name, in UTF-8"};
+      return Error{ErrorCode::name, fmt::format("a safetensors file can not name a tensor '{}'", shown(name)),
+                   "give the tensor another name, in UTF-8"};
     }
-    if (!names.insert(name).second) return Error{ErrorCode::name, fmt::format("two tensors are named '{}'", shown(name)), "give every tensor its own name"};
+    if (!names.insert(name).second)
+      return Error{ErrorCode::name, fmt::format("two tensors are named '{}'", shown(name)),
+                   "give every tensor its own name"};
   }
   return Ok{};
 }
@@ -259,14 +280,18 @@ Result<std::string> format_safetensors(const NamedTensors& tensors) try {
   // Wide elements come first in the data, so that all of it is aligned; the header keeps the caller's order.
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bits(tensors[a].second.dtype()) > bits(tensors[b].second.dtype()); });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return bits(tensors[a].second.dtype()) > bits(tensors[b].second.dtype());
+  });
   std::vector<Entry> entries(tensors.size());
   uint64_t end = 0;
   for (const size_t i : order) {
     const auto& [name, tensor] = tensors[i];
     if (tensor.dtype() == DType::f4e2m1 && tensor.size() % 2 != 0) {
-      return Error{ErrorCode::unsupported, fmt::format("tensor '{}' has an odd number of 4-bit elements, which safetensors can not store", shown(name)),
-                   "use an .npz file"};
+      return Error{
+          ErrorCode::unsupported,
+          fmt::format("tensor '{}' has an odd number of 4-bit elements, which safetensors can not store", shown(name)),
+          "use an .npz file"};
     }
     entries[i] = {name, tensor.dtype(), tensor.shape(), end, 0};
     LL_TRY(const uint64_t bytes, stored_bytes(entries[i]));
@@ -275,13 +300,15 @@ Result<std::string> format_safetensors(const NamedTensors& tensors) try {
   }
   std::string header = "{";
   for (const Entry& entry : entries) {
-    header += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", header.size() > 1 ? "," : "", json_string(entry.name),
-                          type_name(entry.dtype), fmt::join(entry.shape, ","), entry.begin, entry.end);
+    header += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", header.size() > 1 ? "," : "",
+                          json_string(entry.name), type_name(entry.dtype), fmt::join(entry.shape, ","), entry.begin,
+                          entry.end);
   }
   header += "}";
   header.append((8 - header.size() % 8) % 8, ' ');
   if (header.size() > header_limit) {
-    return Error{ErrorCode::limit, "the safetensors header would have more than 100 MB", "write fewer tensors, or shorter names"};
+    return Error{ErrorCode::limit, "the safetensors header would have more than 100 MB",
+                 "write fewer tensors, or shorter names"};
   }
   std::string content;
   content.reserve(8 + header.size() + end);

@@ -11,19 +11,26 @@
 namespace lightline {
 namespace {
 
-constexpr std::string_view xz_magic("\xFD" "7zXZ\0", 6);
+constexpr std::string_view xz_magic(
+    "\xFD"
+    "7zXZ\0",
+    6);
 constexpr std::string_view zst_magic("\x28\xB5\x2F\xFD", 4);
 constexpr size_t chunk_size = size_t(1) << 18;
 constexpr uint64_t xz_memory_limit = uint64_t(512) << 20;  // xz -9 needs 65 MiB
 constexpr int zst_window_log_limit = 27;                   // 128 MiB, the limit of the zstd program
 
 Error truncated(std::string_view format) {
-  return {ErrorCode::parse, fmt::format("the {} data ends too early", format), "the file is incomplete: copy or download it again"};
+  return {ErrorCode::parse, fmt::format("the {} data ends too early", format),
+          "the file is incomplete: copy or download it again"};
 }
 Error corrupt(std::string_view format, std::string_view detail) {
-  return {ErrorCode::parse, fmt::format("the {} data is corrupt: {}", format, detail), "the file is damaged: copy or download it again"};
+  return {ErrorCode::parse, fmt::format("the {} data is corrupt: {}", format, detail),
+          "the file is damaged: copy or download it again"};
 }
-Error out_of_memory() { return {ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"}; }
+Error out_of_memory() {
+  return {ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"};
+}
 
 class PlainDecoder : public Decoder {
  public:
@@ -42,7 +49,9 @@ class XzDecoder : public Decoder {
   XzDecoder& operator=(const XzDecoder&) = delete;
   ~XzDecoder() override { lzma_end(&stream_); }
 
-  Status feed(std::string_view input, const Sink& sink) override { return input.empty() ? Status(Ok{}) : run(input, LZMA_RUN, sink); }
+  Status feed(std::string_view input, const Sink& sink) override {
+    return input.empty() ? Status(Ok{}) : run(input, LZMA_RUN, sink);
+  }
   Status finish(const Sink& sink) override { return run({}, LZMA_FINISH, sink); }
 
  private:
@@ -68,8 +77,10 @@ class XzDecoder : public Decoder {
       case LZMA_BUF_ERROR: return truncated(".xz");
       case LZMA_MEM_ERROR: return out_of_memory();
       case LZMA_MEMLIMIT_ERROR:
-        return {ErrorCode::limit, "the .xz data needs more than 512 MiB to decompress", "compress it again with `xz -9` or less"};
-      case LZMA_OPTIONS_ERROR: return {ErrorCode::unsupported, "the .xz data uses an unknown option", "compress it again with `xz`"};
+        return {ErrorCode::limit, "the .xz data needs more than 512 MiB to decompress",
+                "compress it again with `xz -9` or less"};
+      case LZMA_OPTIONS_ERROR:
+        return {ErrorCode::unsupported, "the .xz data uses an unknown option", "compress it again with `xz`"};
       default: return corrupt(".xz", "it does not decode, its checksum is wrong, or other data follows");
     }
   }
@@ -109,7 +120,8 @@ class ZstDecoder : public Decoder {
   static Error error_of(size_t code) {
     switch (ZSTD_getErrorCode(code)) {
       case ZSTD_error_frameParameter_windowTooLarge:
-        return {ErrorCode::limit, "the .zst data needs a window of more than 128 MiB", "compress it again without `--long`"};
+        return {ErrorCode::limit, "the .zst data needs a window of more than 128 MiB",
+                "compress it again without `--long`"};
       case ZSTD_error_memory_allocation: return out_of_memory();
       case ZSTD_error_prefix_unknown: return corrupt(".zst", "something other than a frame follows a frame");
       case ZSTD_error_dictionary_wrong:
@@ -118,7 +130,9 @@ class ZstDecoder : public Decoder {
     }
   }
 
-  struct FreeContext { void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); } };
+  struct FreeContext {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
   std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
   std::vector<char> output_;
   bool inside_frame_ = true;

@@ -50,7 +50,8 @@ double sticky_f64(int64_t value) {
 // Copies `count` elements that lie `stride` elements apart. Sources may be unaligned.
 template <size_t bytes>
 void copy_row(std::byte* target, const std::byte* source, int64_t count, int64_t stride) {
-  for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * int64_t(bytes), source + i * stride * int64_t(bytes), bytes);
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(target + i * int64_t(bytes), source + i * stride * int64_t(bytes), bytes);
 }
 void copy_row(size_t bytes, std::byte* target, const std::byte* source, int64_t count, int64_t stride) {
   if (stride == 1) {
@@ -71,10 +72,12 @@ Result<int64_t> element_count(std::span<const int64_t> shape) {
   int64_t count = 1;  // with 1 for extents of 0, so that strides are safe as well
   bool empty = false;
   for (int64_t extent : shape) {
-    if (extent < 0) return Error{ErrorCode::shape, fmt::format("extent {} is negative", extent), "extents are 0 or greater"};
+    if (extent < 0)
+      return Error{ErrorCode::shape, fmt::format("extent {} is negative", extent), "extents are 0 or greater"};
     empty |= extent == 0;
     if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count)) {
-      return Error{ErrorCode::limit, fmt::format("shape [{}] leaves 64 bits", fmt::join(shape, ", ")), "use smaller extents"};
+      return Error{ErrorCode::limit, fmt::format("shape [{}] leaves 64 bits", fmt::join(shape, ", ")),
+                   "use smaller extents"};
     }
   }
   return empty ? int64_t(0) : count;
@@ -91,12 +94,15 @@ void Tensor::AlignedFree::operator()(std::byte* p) const {
 Result<Tensor> Tensor::allocate(DType dtype, Shape shape) {
   LL_TRY(const int64_t count, element_count(shape));
   if (count > byte_limit / byte_size(dtype)) {
-    return Error{ErrorCode::limit, fmt::format("a {} tensor of shape {} takes more than 1 TiB", name(dtype), to_string(shape)), "use smaller extents"};
+    return Error{ErrorCode::limit,
+                 fmt::format("a {} tensor of shape {} takes more than 1 TiB", name(dtype), to_string(shape)),
+                 "use smaller extents"};
   }
   Tensor tensor;
   tensor.data_.reset(allocate_zeroed(size_t(count) * size_t(byte_size(dtype))));
   if (!tensor.data_) {
-    return Error{ErrorCode::limit, fmt::format("there is no memory for a {} tensor of shape {}", name(dtype), to_string(shape)),
+    return Error{ErrorCode::limit,
+                 fmt::format("there is no memory for a {} tensor of shape {}", name(dtype), to_string(shape)),
                  "use smaller extents, or a machine with more memory"};
   }
   tensor.dtype_ = dtype;

@@ -43,9 +43,13 @@ class Tensor {
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
   template <class T>
-  std::span<T> as() { return {reinterpret_cast<T*>(data_.get()), size_t(size_)}; }
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(data_.get()), size_t(size_)};
+  }
   template <class T>
-  std::span<const T> as() const { return {reinterpret_cast<const T*>(data_.get()), size_t(size_)}; }
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data_.get()), size_t(size_)};
+  }
   TensorView view() const;
 
   // Element access by flat index with conversion; for tests and small work.
@@ -57,7 +61,9 @@ class Tensor {
   void set_c128(int64_t flat, std::complex<double> value);
 
  private:
-  struct AlignedFree { void operator()(std::byte* p) const; };
+  struct AlignedFree {
+    void operator()(std::byte* p) const;
+  };
   DType dtype_ = DType::f32;
   Shape shape_{0};
   int64_t size_ = 0;
@@ -82,7 +88,10 @@ struct Comparison {
   int64_t worst_index = -1;   // flat index of the element that uses most of its tolerance, -1 if all are equal
   std::string reason;         // why not `agree`: shape, dtype, or the worst element in words
 };
-struct Tolerance { double absolute; double relative; };
+struct Tolerance {
+  double absolute;
+  double relative;
+};
 // What one operator may lose, for data of magnitude about 1:
 //            absolute  relative
 //   f64      1e-12     1e-10

@@ -31,7 +31,10 @@ Result<Format> format_of(const std::string& path) {
   if (name.ends_with(npy_suffix)) return Format::npy;
   if (name.ends_with(".npz")) return Format::npz;
   if (name.ends_with(".safetensors")) return Format::safetensors;
-  return Error{ErrorCode::usage, "the file's name does not say how tensors are stored in it", "name it .npy, .npz or .safetensors", {path}};
+  return Error{ErrorCode::usage,
+               "the file's name does not say how tensors are stored in it",
+               "name it .npy, .npz or .safetensors",
+               {path}};
 }
 
 Result<NamedTensors> parse(Format format, std::string_view content, const ExpectedTypes& as) {
@@ -47,7 +50,8 @@ Result<std::string> format_tensors(Format format, const NamedTensors& tensors) {
   if (format == Format::npz) return format_npz(tensors);
   if (format == Format::safetensors) return format_safetensors(tensors);
   if (tensors.size() != 1) {
-    return Error{ErrorCode::usage, fmt::format("a .npy file holds one tensor, not {}", tensors.size()), "write an .npz or .safetensors file"};
+    return Error{ErrorCode::usage, fmt::format("a .npy file holds one tensor, not {}", tensors.size()),
+                 "write an .npz or .safetensors file"};
   }
   return format_npy(tensors.front().second);
 }
@@ -68,7 +72,8 @@ Result<NamedTensors> parse_npz(std::string_view content, const ExpectedTypes& as
   uint64_t left = default_size_limit;
   for (const ZipEntry& entry : zip.entries()) {
     if (!entry.name.ends_with(npy_suffix)) {
-      return Error{ErrorCode::parse, fmt::format("'{}' in the .npz data is not an .npy array", shown(entry.name)), "write the file with numpy.savez"};
+      return Error{ErrorCode::parse, fmt::format("'{}' in the .npz data is not an .npy array", shown(entry.name)),
+                   "write the file with numpy.savez"};
     }
     const std::string name = entry.name.substr(0, entry.name.size() - npy_suffix.size());
     LL_TRY(const std::string bytes, zip.read(entry.name, left));

@@ -25,7 +25,8 @@ constexpr uint16_t stored = 0, deflated = 8;
 constexpr uint64_t deflate_ratio = 1032;  // the most that one byte can become, https://zlib.net/zlib_tech.html
 
 Error broken(std::string detail) {
-  return {ErrorCode::parse, "the zip archive is broken: " + std::move(detail), "the file is damaged or not a zip archive: write or download it again"};
+  return {ErrorCode::parse, "the zip archive is broken: " + std::move(detail),
+          "the file is damaged or not a zip archive: write or download it again"};
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ class ZipDirectoryParser {
   Result<ZipReader> parse() {
     LL_DO(find_end());
     LL_DO(read_end64());
-    if (directory_ > end_ || directory_size_ != end_ - directory_) return broken("its directory is not where the end record says");
+    if (directory_ > end_ || directory_size_ != end_ - directory_)
+      return broken("its directory is not where the end record says");
     if (count_ > directory_size_ / entry_size) return broken("its directory is too small for the number of entries");
     reader_.content_ = content_;
     size_t at = size_t(directory_);
@@ -56,7 +58,8 @@ class ZipDirectoryParser {
     const size_t last = content_.size() - end_size;
     const size_t first = last > max16 ? last - max16 : 0;
     for (size_t at = last + 1; at-- > first;) {
-      if (load_le<uint32_t>(content_, at) != end_signature || load_le<uint16_t>(content_, at + 20) != last - at) continue;
+      if (load_le<uint32_t>(content_, at) != end_signature || load_le<uint16_t>(content_, at + 20) != last - at)
+        continue;
       end_ = at;
       parts_ = load_le<uint16_t>(content_, at + 4) != 0 || load_le<uint16_t>(content_, at + 6) != 0;
       count_ = load_le<uint16_t>(content_, at + 10);
@@ -70,22 +73,27 @@ class ZipDirectoryParser {
   // Archives with large numbers have a second end record, and a locator that points to it, before the first.
   Status read_end64() {
     const bool large = count_ == max16 || directory_size_ == max32 || directory_ == max32;
-    const bool has_locator = end_ >= locator64_size && load_le<uint32_t>(content_, end_ - locator64_size) == locator64_signature;
+    const bool has_locator =
+        end_ >= locator64_size && load_le<uint32_t>(content_, end_ - locator64_size) == locator64_signature;
     if (!has_locator) {
       // Without a locator the numbers stand as they are; 65535 entries may be just that.
       return parts_ ? Status(in_parts()) : Status(Ok{});
     }
     const size_t locator = end_ - locator64_size;
     const uint64_t at = load_le<uint64_t>(content_, locator + 8);
-    if (locator < end64_size || at > locator - end64_size || load_le<uint32_t>(content_, size_t(at)) != end64_signature) {
+    if (locator < end64_size || at > locator - end64_size ||
+        load_le<uint32_t>(content_, size_t(at)) != end64_signature) {
       return broken("its zip64 end record is not where the locator says");
     }
-    if (load_le<uint64_t>(content_, size_t(at) + 4) != locator - at - 12) return broken("its zip64 end record has a wrong size");
-    if (load_le<uint32_t>(content_, size_t(at) + 16) != 0 || load_le<uint32_t>(content_, size_t(at) + 20) != 0) return in_parts();
+    if (load_le<uint64_t>(content_, size_t(at) + 4) != locator - at - 12)
+      return broken("its zip64 end record has a wrong size");
+    if (load_le<uint32_t>(content_, size_t(at) + 16) != 0 || load_le<uint32_t>(content_, size_t(at) + 20) != 0)
+      return in_parts();
     const uint64_t count = load_le<uint64_t>(content_, size_t(at) + 32);
     const uint64_t size = load_le<uint64_t>(content_, size_t(at) + 40);
     const uint64_t offset = load_le<uint64_t>(content_, size_t(at) + 48);
-    if ((count_ != max16 && count != count_) || (directory_size_ != max32 && size != directory_size_) || (directory_ != max32 && offset != directory_)) {
+    if ((count_ != max16 && count != count_) || (directory_size_ != max32 && size != directory_size_) ||
+        (directory_ != max32 && offset != directory_)) {
       return broken("its two end records contradict each other");
     }
     if (!large && parts_) return in_parts();
@@ -102,7 +110,8 @@ class ZipDirectoryParser {
 
   // Reads one directory entry, returns where the next begins.
   Result<size_t> read_entry(size_t at) {
-    if (end_ - at < entry_size || load_le<uint32_t>(content_, at) != entry_signature) return broken("its directory has a bad entry");
+    if (end_ - at < entry_size || load_le<uint32_t>(content_, at) != entry_signature)
+      return broken("its directory has a bad entry");
     const uint16_t flags = load_le<uint16_t>(content_, at + 8);
     const size_t name_size = load_le<uint16_t>(content_, at + 28);
     const size_t extra_size = load_le<uint16_t>(content_, at + 30);
@@ -123,7 +132,8 @@ class ZipDirectoryParser {
     LL_DO(read_extra64(content_.substr(at + entry_size + name_size, extra_size), entry, header));
     LL_DO(locate(header, entry, location));
     LL_DO(check_sizes(entry, location));
-    if (!reader_.index_.emplace(entry.name, reader_.entries_.size()).second) return broken(fmt::format("it has two entries named '{}'", shown(entry.name)));
+    if (!reader_.index_.emplace(entry.name, reader_.entries_.size()).second)
+      return broken(fmt::format("it has two entries named '{}'", shown(entry.name)));
     ranges_.push_back({header, location.data + entry.compressed_size, reader_.entries_.size()});
     reader_.entries_.push_back(std::move(entry));
     reader_.locations_.push_back(location);
@@ -151,7 +161,8 @@ class ZipDirectoryParser {
   }
 
   Status locate(uint64_t header, const ZipEntry& entry, ZipReader::Location& location) const {
-    if (header > directory_ || directory_ - header < local_size || load_le<uint32_t>(content_, size_t(header)) != local_signature) {
+    if (header > directory_ || directory_ - header < local_size ||
+        load_le<uint32_t>(content_, size_t(header)) != local_signature) {
       return broken(fmt::format("'{}' is not where the directory says", shown(entry.name)));
     }
     const uint64_t name_size = load_le<uint16_t>(content_, size_t(header) + 26);
@@ -169,10 +180,12 @@ class ZipDirectoryParser {
   static Status check_sizes(const ZipEntry& entry, const ZipReader::Location& location) {
     if (location.encrypted) return Ok{};  // its sizes mean something else; `read` refuses it
     if (location.method == stored && entry.size != entry.compressed_size) {
-      return broken(fmt::format("'{}' is stored in {} bytes but claims {}", shown(entry.name), entry.compressed_size, entry.size));
+      return broken(fmt::format("'{}' is stored in {} bytes but claims {}", shown(entry.name), entry.compressed_size,
+                                entry.size));
     }
     if (location.method == deflated && entry.size / deflate_ratio > entry.compressed_size) {
-      return broken(fmt::format("'{}' claims {} bytes, more than its {} compressed bytes can hold", shown(entry.name), entry.size, entry.compressed_size));
+      return broken(fmt::format("'{}' claims {} bytes, more than its {} compressed bytes can hold", shown(entry.name),
+                                entry.size, entry.compressed_size));
     }
     return Ok{};
   }
@@ -209,7 +222,8 @@ namespace {
 // Grows the result as data comes, so that memory follows what was decoded and not what was claimed.
 Result<std::string> inflate_entry(std::string_view data, const ZipEntry& entry) {
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Error{ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return Error{ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"};
   struct End {
     z_stream& stream;
     ~End() { inflateEnd(&stream); }
@@ -233,11 +247,14 @@ Result<std::string> inflate_entry(std::string_view data, const ZipEntry& entry) 
     stream.avail_out = uInt(room);
     code = inflate(&stream, Z_NO_FLUSH);
     result.resize(have + size_t(room) - stream.avail_out);
-    if (result.size() > entry.size) return broken(fmt::format("'{}' is larger than the directory says", shown(entry.name)));
+    if (result.size() > entry.size)
+      return broken(fmt::format("'{}' is larger than the directory says", shown(entry.name)));
   }
   if (code != Z_STREAM_END) return broken(fmt::format("the compressed data of '{}' is invalid", shown(entry.name)));
-  if (result.size() != entry.size) return broken(fmt::format("'{}' is smaller than the directory says", shown(entry.name)));
-  if (stream.avail_in != 0 || fed != data.size()) return broken(fmt::format("'{}' has data after its end", shown(entry.name)));
+  if (result.size() != entry.size)
+    return broken(fmt::format("'{}' is smaller than the directory says", shown(entry.name)));
+  if (stream.avail_in != 0 || fed != data.size())
+    return broken(fmt::format("'{}' has data after its end", shown(entry.name)));
   return result;
 }
 
@@ -246,23 +263,29 @@ Result<std::string> inflate_entry(std::string_view data, const ZipEntry& entry) 
 Result<ZipReader> ZipReader::open(std::string_view content) try {
   return ZipDirectoryParser(content).parse();
 } catch (const std::bad_alloc&) {
-  return Error{ErrorCode::limit, "there is no memory for the archive's directory", "free memory, or use a smaller file"};
+  return Error{ErrorCode::limit, "there is no memory for the archive's directory",
+               "free memory, or use a smaller file"};
 }
 
 Result<std::string> ZipReader::read(std::string_view name, uint64_t limit) const try {
   const auto found = index_.find(name);
   if (found == index_.end()) {
-    return Error{ErrorCode::name, fmt::format("the zip archive has no entry '{}'", shown(name)), "list the archive's entries with `unzip -l`"};
+    return Error{ErrorCode::name, fmt::format("the zip archive has no entry '{}'", shown(name)),
+                 "list the archive's entries with `unzip -l`"};
   }
   const ZipEntry& entry = entries_[found->second];
   const Location& location = locations_[found->second];
-  if (location.encrypted) return Error{ErrorCode::unsupported, fmt::format("'{}' is encrypted", shown(name)), "write the archive again without a password"};
+  if (location.encrypted)
+    return Error{ErrorCode::unsupported, fmt::format("'{}' is encrypted", shown(name)),
+                 "write the archive again without a password"};
   if (location.method != stored && location.method != deflated) {
     return Error{ErrorCode::unsupported, fmt::format("'{}' is compressed by method {}", shown(name), location.method),
                  "write the archive again, stored or deflated"};
   }
   if (entry.size > limit) {
-    return Error{ErrorCode::limit, fmt::format("'{}' has {} bytes, more than the {} allowed", shown(name), entry.size, limit), "use a smaller archive"};
+    return Error{ErrorCode::limit,
+                 fmt::format("'{}' has {} bytes, more than the {} allowed", shown(name), entry.size, limit),
+                 "use a smaller archive"};
   }
   const std::string_view data = content_.substr(size_t(location.data), size_t(entry.compressed_size));
   std::string bytes;
@@ -276,7 +299,8 @@ Result<std::string> ZipReader::read(std::string_view name, uint64_t limit) const
   }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Error{ErrorCode::limit, fmt::format("there is no memory for '{}'", shown(name)), "free memory, or use a smaller archive"};
+  return Error{ErrorCode::limit, fmt::format("there is no memory for '{}'", shown(name)),
+               "free memory, or use a smaller archive"};
 }
 
 }  // namespace lightline

@@ -15,7 +15,7 @@ namespace lightline {
 
 struct ZipEntry {
   std::string name;
-  uint64_t size = 0;             // uncompressed
+  uint64_t size = 0;  // uncompressed
   uint64_t compressed_size = 0;
 };
 

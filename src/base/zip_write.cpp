@@ -25,9 +25,12 @@ Status check_names(const std::vector<std::pair<std::string, std::string>>& files
   std::set<std::string_view> names;
   for (const auto& [name, data] : files) {
     if (name.size() > max16 || name.find('\0') != std::string::npos) {
-      return Error{ErrorCode::name, fmt::format("'{}' can not name an entry of a zip archive", shown(name)), "use at most 65535 bytes and no zero byte"};
+      return Error{ErrorCode::name, fmt::format("'{}' can not name an entry of a zip archive", shown(name)),
+                   "use at most 65535 bytes and no zero byte"};
     }
-    if (!names.insert(name).second) return Error{ErrorCode::name, fmt::format("two entries are named '{}'", shown(name)), "give every entry its own name"};
+    if (!names.insert(name).second)
+      return Error{ErrorCode::name, fmt::format("two entries are named '{}'", shown(name)),
+                   "give every entry its own name"};
   }
   return Ok{};
 }
@@ -121,7 +124,8 @@ Result<std::string> write_zip(const std::vector<std::pair<std::string, std::stri
     append_local(zip, name, data, crc);
   }
   const uint64_t directory = zip.size();
-  for (size_t i = 0; i < files.size(); ++i) append_entry(zip, files[i].first, files[i].second.size(), written[i].first, written[i].second);
+  for (size_t i = 0; i < files.size(); ++i)
+    append_entry(zip, files[i].first, files[i].second.size(), written[i].first, written[i].second);
   append_end(zip, files.size(), directory);
   return zip;
 } catch (const std::bad_alloc&) {

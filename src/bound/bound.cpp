@@ -24,14 +24,16 @@ Cost cost_of(const einsum::Work& work, double bytes, const machine::Machine& mac
   for (const auto& [dtype, operations] : work.vector_ops)
     if (const double rate = machine.vector_rate(dtype); rate > 0) cost.vector_ms += 1e3 * operations / rate;
   // The fastest type a transcendental could be computed in
-  if (const double rate = std::max(machine.transcendental_rate(DType::f32), machine.transcendental_rate(DType::f16)); rate > 0) cost.transcendental_ms = 1e3 * work.transcendental_ops / rate;
+  if (const double rate = std::max(machine.transcendental_rate(DType::f32), machine.transcendental_rate(DType::f16));
+      rate > 0)
+    cost.transcendental_ms = 1e3 * work.transcendental_ops / rate;
   if (const double bandwidth = machine.bandwidth(); bandwidth > 0) cost.memory_ms = 1e3 * bytes / bandwidth;
   cost.ms = std::max({cost.matrix_ms, cost.vector_ms, cost.transcendental_ms, cost.memory_ms});
-  cost.binding = cost.ms <= 0                       ? "nothing"
-                 : cost.ms == cost.memory_ms        ? "memory"
-                 : cost.ms == cost.matrix_ms        ? unit
-                 : cost.ms == cost.vector_ms        ? "vector"
-                                                    : "transcendental";
+  cost.binding = cost.ms <= 0                ? "nothing"
+                 : cost.ms == cost.memory_ms ? "memory"
+                 : cost.ms == cost.matrix_ms ? unit
+                 : cost.ms == cost.vector_ms ? "vector"
+                                             : "transcendental";
   return cost;
 }
 
@@ -61,7 +63,8 @@ Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, 
     bounds.operations.push_back({&operation, cost_of(operation.work, bytes, machine, options)});
     bounds.unfused_ms += bounds.operations.back().cost.ms;
   }
-  std::stable_sort(bounds.operations.begin(), bounds.operations.end(), [](const OperationBound& a, const OperationBound& b) { return a.cost.ms > b.cost.ms; });
+  std::stable_sort(bounds.operations.begin(), bounds.operations.end(),
+                   [](const OperationBound& a, const OperationBound& b) { return a.cost.ms > b.cost.ms; });
   if (bounds.fused_bytes > 0) bounds.intensity = analysis.work.total_macs() / bounds.fused_bytes;
   if (machine.bandwidth() > 0) bounds.ridge = macs_per_second(analysis.work, machine, options) / machine.bandwidth();
   return bounds;

@@ -17,7 +17,7 @@ struct Options {
 // What one kernel needs: the slowest of its units and its memory.
 struct Cost {
   double ms = 0;
-  std::string binding;       // "memory", "matrix f16", "vector", "transcendental"; "nothing" if there is nothing to do
+  std::string binding;  // "memory", "matrix f16", "vector", "transcendental"; "nothing" if there is nothing to do
   double matrix_ms = 0;
   double vector_ms = 0;
   double transcendental_ms = 0;
@@ -35,9 +35,9 @@ struct Bounds {
   double algebraic_ms = 0;  // after linear rewrites; never above fused
   double unfused_bytes = 0;
   double fused_bytes = 0;
-  Cost whole;               // of the fused tier
-  double intensity = 0;     // multiply-accumulates per byte of the fused tier
-  double ridge = 0;         // the intensity at which the matrix units and the memory take equally long
+  Cost whole;                              // of the fused tier
+  double intensity = 0;                    // multiply-accumulates per byte of the fused tier
+  double ridge = 0;                        // the intensity at which the matrix units and the memory take equally long
   std::vector<OperationBound> operations;  // slowest first
 };
 

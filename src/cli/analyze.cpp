@@ -45,7 +45,11 @@ Result<std::vector<machine::Machine>> chosen_machines(const Options& options) {
   return machines;
 }
 
-machine::MathMode math_of(const std::string& text) { return text == "strict" ? machine::MathMode::strict : text == "fast16" ? machine::MathMode::fast16 : machine::MathMode::tf32; }
+machine::MathMode math_of(const std::string& text) {
+  return text == "strict"   ? machine::MathMode::strict
+         : text == "fast16" ? machine::MathMode::fast16
+                            : machine::MathMode::tf32;
+}
 
 // Prices the program as if its tensors of one float type were of another.
 Status retype(loops::Program& program, const std::string& rule) {
@@ -53,14 +57,19 @@ Status retype(loops::Program& program, const std::string& rule) {
   const size_t equals = rule.find('=');
   const auto from = dtype_from_name(rule.substr(0, equals));
   const auto to = equals == std::string::npos ? std::nullopt : dtype_from_name(rule.substr(equals + 1));
-  if (!from || !to || compute_type(*from) != DType::f32 || compute_type(*to) != DType::f32 || !is_float(*from) || !is_float(*to))
-    return Error{ErrorCode::usage, fmt::format("'{}' does not name two float types", rule), "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1", {}};
+  if (!from || !to || compute_type(*from) != DType::f32 || compute_type(*to) != DType::f32 || !is_float(*from) ||
+      !is_float(*to))
+    return Error{ErrorCode::usage,
+                 fmt::format("'{}' does not name two float types", rule),
+                 "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
+                 {}};
   for (loops::Array& array : program.arrays)
     if (array.dtype == *from) array.dtype = *to;
   return Ok{};
 }
 
-Status analyze_program(const Source& source, const std::string& carried, const std::vector<machine::Machine>& machines, const Options& options, bool lines) {
+Status analyze_program(const Source& source, const std::string& carried, const std::vector<machine::Machine>& machines,
+                       const Options& options, bool lines) {
   LL_TRY(loops::Program program, program_of(source));
   LL_DO(retype(program, options.retype));
   const einsum::Analysis analysis = einsum::analyze(program);
@@ -73,7 +82,8 @@ Status analyze_program(const Source& source, const std::string& carried, const s
     report.bounds = bound::bound(analysis, m, report.options);
     if (options.measured > 0) report.measured_ms = options.measured;
     report.assumptions = analysis.assumptions;
-    print(options.json || lines ? report::to_json(report, options.top, carried, !lines) : report::to_text(report, options.top));
+    print(options.json || lines ? report::to_json(report, options.top, carried, !lines)
+                                : report::to_text(report, options.top));
     if (!options.json && !lines && machines.size() > 1) print("\n");
   }
   return Ok{};
@@ -90,14 +100,19 @@ int analyze(const Options& options) {
   }
   int64_t bad = 0;
   const auto form = options.form == "core" ? frontend::Form::core : frontend::Form::training;
-  const Status status = frontend::for_each_program(options.file, form, [&](const frontend::CorpusEntry& entry) -> Status {
-    const Status one = entry.program.empty() ? Status(Error{ErrorCode::parse, fmt::format("there is no program in {} form", options.form), "", {entry.name}}) : analyze_program({entry.name, entry.program}, entry.carried, *machines, options, true);
-    if (!one.ok()) {
-      ++bad;
-      report_error(one.error());
-    }
-    return Ok{};
-  });
+  const Status status =
+      frontend::for_each_program(options.file, form, [&](const frontend::CorpusEntry& entry) -> Status {
+        const Status one =
+            entry.program.empty()
+                ? Status(Error{
+                      ErrorCode::parse, fmt::format("there is no program in {} form", options.form), "", {entry.name}})
+                : analyze_program({entry.name, entry.program}, entry.carried, *machines, options, true);
+        if (!one.ok()) {
+          ++bad;
+          report_error(one.error());
+        }
+        return Ok{};
+      });
   if (!status.ok()) return report_error(status.error());
   if (bad > 0) note(fmt::format("{} programs could not be analysed", bad));
   return exit_ok;
@@ -108,14 +123,27 @@ int analyze(const Options& options) {
 void add_analyze(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("analyze", "Bound the time of a program on given hardware");
-  command->add_option("FILE", options->file, "Loops, an exported program (.pt2 or JSON), or a corpus; - is standard input")->required();
-  command->add_option("--arch", options->arch, "Machines by name or .toml file, separated by commas, or all (default H200)")->option_text("NAME,...|all");
-  command->add_option("--math", options->math, "How f32 products may be computed (default tf32)")->check(CLI::IsMember({"strict", "tf32", "fast16"}))->option_text("strict|tf32|fast16");
-  command->add_option("--retype", options->retype, "Price the program as if its tensors of one float type were of another")->option_text("f32=bf16");
+  command
+      ->add_option("FILE", options->file, "Loops, an exported program (.pt2 or JSON), or a corpus; - is standard input")
+      ->required();
+  command
+      ->add_option("--arch", options->arch,
+                   "Machines by name or .toml file, separated by commas, or all (default H200)")
+      ->option_text("NAME,...|all");
+  command->add_option("--math", options->math, "How f32 products may be computed (default tf32)")
+      ->check(CLI::IsMember({"strict", "tf32", "fast16"}))
+      ->option_text("strict|tf32|fast16");
+  command
+      ->add_option("--retype", options->retype, "Price the program as if its tensors of one float type were of another")
+      ->option_text("f32=bf16");
   command->add_option("--clock", options->clock, "Lock the core clock, such as 1.5GHz")->option_text("CLOCK");
-  command->add_option("--form", options->form, "Which form of a corpus entry to read (default training)")->check(CLI::IsMember({"training", "core"}))->option_text("training|core");
+  command->add_option("--form", options->form, "Which form of a corpus entry to read (default training)")
+      ->check(CLI::IsMember({"training", "core"}))
+      ->option_text("training|core");
   command->add_flag("--warm", options->warm, "Inputs and results may start and stay on chip");
-  command->add_option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")->check(CLI::PositiveNumber)->option_text("MS");
+  command->add_option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")
+      ->check(CLI::PositiveNumber)
+      ->option_text("MS");
   command->add_option("--top", options->top, "How many operators to list (default 10)")->option_text("N");
   command->add_flag("--json", options->json, "Print JSON (schema lightline.analyze, docs/json.md)");
   command->footer(

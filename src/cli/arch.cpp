@@ -41,7 +41,9 @@ int list(const Options& options) {
 int show(const Options& options) {
   const auto found = find(options.name, options.clock);
   if (!found.ok()) return report_error(found.error());
-  print(options.toml ? machine::to_toml(*found) : options.json ? report::arch_json(*found) : report::arch_table(*found));
+  print(options.toml   ? machine::to_toml(*found)
+        : options.json ? report::arch_json(*found)
+                       : report::arch_table(*found));
   return exit_ok;
 }
 
@@ -56,7 +58,8 @@ int diff(const Options& options) {
 // "auto" is the first GPU where there is one, else the processor; "gpu1" is the second GPU.
 Result<machine::Probe> probe_device(const Options& options) {
   machine::ProbeOptions probe{.seconds = options.seconds};
-  if (options.device == "cpu" || (options.device == "auto" && machine::gpu_count() == 0)) return machine::probe_cpu(probe);
+  if (options.device == "cpu" || (options.device == "auto" && machine::gpu_count() == 0))
+    return machine::probe_cpu(probe);
   const std::string number = options.device == "auto" ? "" : options.device.substr(std::string_view("gpu").size());
   if (!number.empty()) probe.device = int(std::strtol(number.c_str(), nullptr, 10));
   return machine::probe_gpu(probe);
@@ -83,7 +86,9 @@ void add_arch(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("arch", "List, show, compare and probe machines");
   command->require_subcommand(1);
-  const auto run = [options, &action](int (*function)(const Options&)) { return [options, &action, function] { action = [options, function] { return function(*options); }; }; };
+  const auto run = [options, &action](int (*function)(const Options&)) {
+    return [options, &action, function] { action = [options, function] { return function(*options); }; };
+  };
   const std::string clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";
 
   CLI::App* listing = command->add_subcommand("list", "All bundled machines");
@@ -104,14 +109,21 @@ void add_arch(CLI::App& app, Action& action) {
   comparing->callback(run(diff));
 
   CLI::App* probing = command->add_subcommand("probe", "Measure this machine and write a machine file");
-  probing->add_option("-o,--output", options->output, "Write the machine file here and print the figures; else print the file");
-  probing->add_option("--device", options->device, "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
+  probing->add_option("-o,--output", options->output,
+                      "Write the machine file here and print the figures; else print the file");
+  probing
+      ->add_option("--device", options->device,
+                   "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
       ->check([](const std::string& text) {
-        const bool known = text == "auto" || text == "cpu" || (text.starts_with("gpu") && text.size() < 7 && text.find_first_not_of("0123456789", 3) == std::string::npos);
+        const bool known = text == "auto" || text == "cpu" ||
+                           (text.starts_with("gpu") && text.size() < 7 &&
+                            text.find_first_not_of("0123456789", 3) == std::string::npos);
         return known ? std::string() : "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
       })
       ->capture_default_str();
-  probing->add_option("--seconds", options->seconds, "Time for each figure")->check(CLI::Range(0.01, 60.0))->capture_default_str();
+  probing->add_option("--seconds", options->seconds, "Time for each figure")
+      ->check(CLI::Range(0.01, 60.0))
+      ->capture_default_str();
   probing->add_flag("--json", options->json, "Print JSON");
   probing->callback(run(probe));
 

@@ -58,7 +58,9 @@ void add_check(CLI::App& app, Action& action) {
       ->required()
       ->option_text("...");
   command->add_flag("-q,--quiet", options->quiet, "Print rejected programs only");
-  command->add_option("--form", options->form, "Which form of a corpus entry to read")->check(CLI::IsMember({"training", "core"}))->option_text("training|core");
+  command->add_option("--form", options->form, "Which form of a corpus entry to read")
+      ->check(CLI::IsMember({"training", "core"}))
+      ->option_text("training|core");
   command->footer(
       "Examples:\n"
       "  lightline check examples/loops/matmul.lir\n"
@@ -69,7 +71,8 @@ void add_check(CLI::App& app, Action& action) {
       int worst = exit_ok;
       const auto form = options->form == "core" ? frontend::Form::core : frontend::Form::training;
       for (const std::string& file : options->files)
-        worst = std::max(worst, frontend::is_corpus(file) ? check_corpus(file, form, options->quiet) : check_file(file, options->quiet));
+        worst = std::max(worst, frontend::is_corpus(file) ? check_corpus(file, form, options->quiet)
+                                                          : check_file(file, options->quiet));
       return worst;
     };
   });

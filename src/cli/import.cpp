@@ -22,28 +22,35 @@ struct Options {
   bool json = false;
 };
 
-frontend::Form form_of(const Options& options) { return options.form == "core" ? frontend::Form::core : frontend::Form::training; }
+frontend::Form form_of(const Options& options) {
+  return options.form == "core" ? frontend::Form::core : frontend::Form::training;
+}
 
 int import_corpus(const Options& options) {
   report::ImportStats stats;
   std::string lines;
   Progress progress("importing");
-  const Status status = frontend::for_each_program(options.file, form_of(options), [&](const frontend::CorpusEntry& entry) -> Status {
-    auto graph = frontend::parse_graph(entry.program, form_of(options), entry.name);
-    auto lowered = graph.ok() ? ops::lower(*graph) : Result<ops::Lowered>(graph.error());
-    if (!lowered.ok()) lowered.error().where.file = entry.name;
-    stats.add(entry, lowered);
-    progress.step(fmt::format("{} programs", stats.programs));
-    if (!options.stats) {
-      const std::string line = report::import_line(entry, lowered, !options.output.empty());
-      if (options.output.empty()) print(line);
-      else lines += line;
-    }
-    if (!lowered.ok() && !options.json) note(to_string(lowered.error()));
-    return Ok{};
-  });
+  const Status status =
+      frontend::for_each_program(options.file, form_of(options), [&](const frontend::CorpusEntry& entry) -> Status {
+        auto graph = frontend::parse_graph(entry.program, form_of(options), entry.name);
+        auto lowered = graph.ok() ? ops::lower(*graph) : Result<ops::Lowered>(graph.error());
+        if (!lowered.ok()) lowered.error().where.file = entry.name;
+        stats.add(entry, lowered);
+        progress.step(fmt::format("{} programs", stats.programs));
+        if (!options.stats) {
+          const std::string line = report::import_line(entry, lowered, !options.output.empty());
+          if (options.output.empty())
+            print(line);
+          else
+            lines += line;
+        }
+        if (!lowered.ok() && !options.json) note(to_string(lowered.error()));
+        return Ok{};
+      });
   if (!status.ok()) return report_error(status.error());
-  if (options.stats) print(options.json ? report::to_json(stats, options.file, options.form) : report::to_text(stats, options.file, options.form));
+  if (options.stats)
+    print(options.json ? report::to_json(stats, options.file, options.form)
+                       : report::to_text(stats, options.file, options.form));
   if (!options.output.empty()) {
     if (const Status written = write_file(options.output, lines); !written.ok()) return report_error(written.error());
   }
@@ -63,7 +70,8 @@ int import_one(const Options& options) {
   if (options.stats) {
     report::ImportStats stats;
     stats.add({1, source->name, "", ""}, lowered);
-    print(options.json ? report::to_json(stats, source->name, options.form) : report::to_text(stats, source->name, options.form));
+    print(options.json ? report::to_json(stats, source->name, options.form)
+                       : report::to_text(stats, source->name, options.form));
   }
   const std::string text = loops::print(lowered->program);
   if (!options.output.empty()) {
@@ -79,9 +87,14 @@ int import_one(const Options& options) {
 void add_import(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("import", "Turn an exported program into loops");
-  command->add_option("FILE", options->file, "A .pt2 archive, program JSON, or a corpus (.jsonl, also .xz and .zst); - is standard input")->required();
+  command
+      ->add_option("FILE", options->file,
+                   "A .pt2 archive, program JSON, or a corpus (.jsonl, also .xz and .zst); - is standard input")
+      ->required();
   command->add_option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
-  command->add_option("--form", options->form, "Which form of a corpus entry to read")->check(CLI::IsMember({"training", "core"}))->capture_default_str();
+  command->add_option("--form", options->form, "Which form of a corpus entry to read")
+      ->check(CLI::IsMember({"training", "core"}))
+      ->capture_default_str();
   command->add_flag("--stats", options->stats, "Print operators and coverage instead of loops");
   command->add_flag("--json", options->json, "Print the statistics as JSON");
   command->footer(
@@ -89,7 +102,9 @@ void add_import(CLI::App& app, Action& action) {
       "  lightline import model.pt2 -o model.lir\n"
       "  lightline import corpus.jsonl.xz --stats\n"
       "  lightline import corpus.jsonl.xz --form core --stats --json");
-  command->callback([options, &action] { action = [options] { return frontend::is_corpus(options->file) ? import_corpus(*options) : import_one(*options); }; });
+  command->callback([options, &action] {
+    action = [options] { return frontend::is_corpus(options->file) ? import_corpus(*options) : import_one(*options); };
+  });
 }
 
 }  // namespace lightline::cli

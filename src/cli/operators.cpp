@@ -24,7 +24,11 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
   if (path.empty()) return proved;
   LL_TRY(const std::string text, read_file(path));
   const report::Json json = report::Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("families") || !json["families"].is_object()) return Error{ErrorCode::parse, "not the summary of a conformance run", "run make test first; it writes build/conformance.json", {path}};
+  if (!json.is_object() || !json.contains("families") || !json["families"].is_object())
+    return Error{ErrorCode::parse,
+                 "not the summary of a conformance run",
+                 "run make test first; it writes build/conformance.json",
+                 {path}};
   for (const auto& [family, summary] : json["families"].items()) {
     if (!summary.is_object() || !summary.contains("operators") || !summary["operators"].is_object()) continue;
     for (const auto& [name, types] : summary["operators"].items()) {
@@ -33,7 +37,8 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
       if (match.op == nullptr || !types.is_array()) continue;
       auto& list = proved[match.op->name];
       for (const auto& type : types)
-        if (type.is_string() && std::find(list.begin(), list.end(), type.get<std::string>()) == list.end()) list.push_back(type.get<std::string>());
+        if (type.is_string() && std::find(list.begin(), list.end(), type.get<std::string>()) == list.end())
+          list.push_back(type.get<std::string>());
     }
   }
   return proved;
@@ -46,15 +51,19 @@ int operators(const Options& options) {
       note(fmt::format("'{}' has no definition; it would be opaque", options.target));
       return exit_negative;
     }
-    print(fmt::format("{}({}), family {}{}\n", match.op->name, match.op->parameters, match.op->family, match.in_place ? ", in place" : ""));
+    print(fmt::format("{}({}), family {}{}\n", match.op->name, match.op->parameters, match.op->family,
+                      match.in_place ? ", in place" : ""));
     return exit_ok;
   }
   const auto proved = read_proved(options.conformance);
   if (!proved.ok()) return report_error(proved.error());
-  if (options.markdown) print(report::operators_markdown(*proved));
-  else if (options.json) print(report::operators_json(*proved));
+  if (options.markdown)
+    print(report::operators_markdown(*proved));
+  else if (options.json)
+    print(report::operators_json(*proved));
   else
-    for (const ops::Operator& op : ops::Registry::all().operators()) print(fmt::format("{}({})\n", op.name, op.parameters));
+    for (const ops::Operator& op : ops::Registry::all().operators())
+      print(fmt::format("{}({})\n", op.name, op.parameters));
   return exit_ok;
 }
 
@@ -66,7 +75,10 @@ void add_operators(CLI::App& app, Action& action) {
   command->add_option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");
   command->add_flag("--markdown", options->markdown, "Print docs/operators.md");
   command->add_flag("--json", options->json, "Print JSON (schema lightline.operators)");
-  command->add_option("--conformance", options->conformance, "The summary of a conformance run, to tell which dtypes are proved")->option_text("FILE");
+  command
+      ->add_option("--conformance", options->conformance,
+                   "The summary of a conformance run, to tell which dtypes are proved")
+      ->option_text("FILE");
   command->footer(
       "Examples:\n"
       "  lightline operators torch.nn.functional.relu\n"

@@ -73,7 +73,17 @@ Status run_framework(const Options& options, const std::string& folder) {
     const std::string path = (clone / "python").string() + (before != nullptr ? std::string(":") + before : "");
     setenv("PYTHONPATH", path.c_str(), 1);
   }
-  std::vector<std::string> arguments = {python_command(clone), "-m", "lightline.validate", options.file, folder, "--scale", fmt::format("{}", options.scale), "--seed", fmt::format("{}", options.seed), "--workload", fmt::format("{}", options.workload)};
+  std::vector<std::string> arguments = {python_command(clone),
+                                        "-m",
+                                        "lightline.validate",
+                                        options.file,
+                                        folder,
+                                        "--scale",
+                                        fmt::format("{}", options.scale),
+                                        "--seed",
+                                        fmt::format("{}", options.seed),
+                                        "--workload",
+                                        fmt::format("{}", options.workload)};
   if (options.backward) arguments.push_back("--backward");
   LL_TRY(const loops::ProcessResult result, loops::run_process(arguments));
   if (result.status == 0) return Ok{};
@@ -82,7 +92,10 @@ Status run_framework(const Options& options, const std::string& folder) {
   while (!message.empty() && message.back() == '\n') message.pop_back();
   if (message.starts_with("error: ")) message.erase(0, 7);
   const bool missing = message.find("No module named") != std::string::npos;
-  return Error{missing ? ErrorCode::unsupported : ErrorCode::parse, message.empty() ? "the framework could not run the program" : message, missing ? "install the framework in the Python that LIGHTLINE_PYTHON names" : "", {options.file}};
+  return Error{missing ? ErrorCode::unsupported : ErrorCode::parse,
+               message.empty() ? "the framework could not run the program" : message,
+               missing ? "install the framework in the Python that LIGHTLINE_PYTHON names" : "",
+               {options.file}};
 }
 
 // Errors of many operators add up: what counts is the distance against the size of the output as a whole.
@@ -102,21 +115,25 @@ const Tensor* find_tensor(const NamedTensors& tensors, const std::string& name) 
   return nullptr;
 }
 
-Result<std::vector<Tensor>> execute(const loops::Program& program, const std::vector<Tensor>& inputs, const std::string& backend) {
+Result<std::vector<Tensor>> execute(const loops::Program& program, const std::vector<Tensor>& inputs,
+                                    const std::string& backend) {
   if (backend == "interp") return loops::interpret(program, inputs);
   LL_TRY(const loops::CompiledPrograms compiled, loops::compile({&program}));
   return compiled.run(0, inputs);
 }
 
-Result<std::vector<report::ValidatedOutput>> validate_program(const std::string& path, const NamedTensors& tensors, const std::string& backend) {
+Result<std::vector<report::ValidatedOutput>> validate_program(const std::string& path, const NamedTensors& tensors,
+                                                              const std::string& backend) {
   LL_TRY(const graph::Graph graph, frontend::load_graph(path, frontend::Form::training));
   LL_TRY(const ops::Lowered lowered, ops::lower(graph));
-  if (!lowered.opaque.empty()) note(fmt::format("opaque operators that may not run: {}", lowered.opaque.begin()->first));
+  if (!lowered.opaque.empty())
+    note(fmt::format("opaque operators that may not run: {}", lowered.opaque.begin()->first));
   std::vector<Tensor> inputs;
   for (const uint32_t i : lowered.inputs) {
     const std::string& name = graph.values[graph.inputs[i].value].name;
     const Tensor* tensor = find_tensor(tensors, "in." + name);
-    if (tensor == nullptr) return Error{ErrorCode::name, fmt::format("the framework gave no value for the input '{}'", name), "", {}};
+    if (tensor == nullptr)
+      return Error{ErrorCode::name, fmt::format("the framework gave no value for the input '{}'", name), "", {}};
     inputs.push_back(Tensor::dense_copy(tensor->view()));
   }
   LL_TRY(const std::vector<Tensor> results, execute(lowered.program, inputs, backend));
@@ -124,17 +141,24 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
   for (size_t i = 0; i < results.size(); ++i) {
     if (lowered.program.outputs[i].replaces != loops::none) continue;
     const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
-    if (expected == nullptr) return Error{ErrorCode::shape, fmt::format("the framework gave {} outputs, but the program has more", outputs.size()), "", {}};
-    outputs.push_back({lowered.program.arrays[lowered.program.outputs[i].array].name, expected->dtype(), expected->shape(), compare_output(results[i], *expected)});
+    if (expected == nullptr)
+      return Error{ErrorCode::shape,
+                   fmt::format("the framework gave {} outputs, but the program has more", outputs.size()),
+                   "",
+                   {}};
+    outputs.push_back({lowered.program.arrays[lowered.program.outputs[i].array].name, expected->dtype(),
+                       expected->shape(), compare_output(results[i], *expected)});
   }
   if (find_tensor(tensors, fmt::format("out.{}", outputs.size())) != nullptr)
-    return Error{ErrorCode::shape, fmt::format("the framework gave more outputs than the program's {}", outputs.size()), "", {}};
+    return Error{
+        ErrorCode::shape, fmt::format("the framework gave more outputs than the program's {}", outputs.size()), "", {}};
   return outputs;
 }
 
 int validate(const Options& options) {
   const TemporaryFolder folder;
-  if (folder.path().empty()) return report_error({ErrorCode::io, "can not make a temporary folder", "check TMPDIR", {}});
+  if (folder.path().empty())
+    return report_error({ErrorCode::io, "can not make a temporary folder", "check TMPDIR", {}});
   if (const Status status = run_framework(options, folder.path()); !status.ok()) return report_error(status.error());
   const auto tensors = read_tensors(folder.path() + "/tensors.safetensors");
   if (!tensors.ok()) return report_error(tensors.error());
@@ -147,8 +171,10 @@ int validate(const Options& options) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};
       auto outputs = validate_program(folder.path() + "/program_" + form + ".json", *tensors, backend);
-      if (outputs.ok()) run.outputs = std::move(outputs).value();
-      else run.error = outputs.error().message;
+      if (outputs.ok())
+        run.outputs = std::move(outputs).value();
+      else
+        run.error = outputs.error().message;
       report.runs.push_back(std::move(run));
     }
   }
@@ -162,9 +188,15 @@ void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("validate", "Run a program here and in its framework, and compare");
   command->add_option("FILE", options->file, "model.py, module:function, or a definition.json")->required();
-  command->add_option("--form", options->form, "Which form of the program")->check(CLI::IsMember({"training", "core", "both"}))->capture_default_str();
-  command->add_option("--backend", options->backend, "What runs our side")->check(CLI::IsMember({"interp", "c", "both"}))->capture_default_str();
-  command->add_option("--scale", options->scale, "Scale the sizes at the top of a model.py by this factor")->check(CLI::Range(1e-4, 1.0))->capture_default_str();
+  command->add_option("--form", options->form, "Which form of the program")
+      ->check(CLI::IsMember({"training", "core", "both"}))
+      ->capture_default_str();
+  command->add_option("--backend", options->backend, "What runs our side")
+      ->check(CLI::IsMember({"interp", "c", "both"}))
+      ->capture_default_str();
+  command->add_option("--scale", options->scale, "Scale the sizes at the top of a model.py by this factor")
+      ->check(CLI::Range(1e-4, 1.0))
+      ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of weights and inputs")->capture_default_str();
   command->add_option("--workload", options->workload, "Which workload of a definition.json")->capture_default_str();
   command->add_flag("--backward", options->backward, "Validate the training step: loss and gradients");

@@ -50,7 +50,13 @@ struct Place {
 
 class Analyzer {
  public:
-  explicit Analyzer(const loops::Program& program) : program_(program), structure_(program), demanded_(program.arrays.size()), maker_(program.arrays.size(), none), is_input_(program.arrays.size(), false), view_of_(program.arrays.size(), none) {
+  explicit Analyzer(const loops::Program& program)
+      : program_(program),
+        structure_(program),
+        demanded_(program.arrays.size()),
+        maker_(program.arrays.size(), none),
+        is_input_(program.arrays.size(), false),
+        view_of_(program.arrays.size(), none) {
     for (const ArrayId input : program.inputs) is_input_[input] = true;
   }
 
@@ -84,13 +90,16 @@ class Analyzer {
         places_.push_back({&statement, counters, operation});
       }
       for (const ArrayId result : loops::results_of(statement)) maker_[result] = uint32_t(operation);
-      if (const auto* compute = std::get_if<loops::Compute>(&statement.node); compute && compute->is_view) view_of_[compute->result] = program_.exprs[compute->body].args[0];
+      if (const auto* compute = std::get_if<loops::Compute>(&statement.node); compute && compute->is_view)
+        view_of_[compute->result] = program_.exprs[compute->body].args[0];
     }
   }
   size_t operation_of(const loops::Statement& statement) {
     if (statement.group != none) {
       const auto [found, fresh] = by_group_.emplace(statement.group, operations_.size());
-      if (fresh) operations_.push_back({program_.groups[statement.group].empty() ? "output" : program_.groups[statement.group], {}, 0, 0, false});
+      if (fresh)
+        operations_.push_back(
+            {program_.groups[statement.group].empty() ? "output" : program_.groups[statement.group], {}, 0, 0, false});
       return found->second;
     }
     operations_.push_back({program_.arrays[loops::results_of(statement)[0]].name, {}, 0, 0, false});
@@ -110,8 +119,10 @@ class Analyzer {
   }
   void want(size_t reader, ArrayId array, Piece piece) {
     if (piece.bounds_empty()) return;
-    if (in_view_) used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
-    else read_by_[{reader, array}].add(piece);
+    if (in_view_)
+      used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
+    else
+      read_by_[{reader, array}].add(piece);
     demanded_[array].add(std::move(piece));
   }
 
@@ -134,7 +145,8 @@ class Analyzer {
     const int64_t steps = program_.indices[node.counter].extent;
     if (steps == 0) {
       for (size_t i = 0; i < node.carries.size(); ++i)
-        if (!demanded_[node.results[i]].empty()) want(where.operation, node.carries[i].init, Piece::whole(shape(node.carries[i].init)));
+        if (!demanded_[node.results[i]].empty())
+          want(where.operation, node.carries[i].init, Piece::whole(shape(node.carries[i].init)));
       return;
     }
     bool needed = false;
@@ -146,7 +158,8 @@ class Analyzer {
       want(where.operation, carry.init, Piece::whole(shape(carry.init)));
     }
     for (size_t i = 0; i < node.stacked.size(); ++i)
-      if (!demanded_[node.results[node.carries.size() + i]].empty()) demanded_[node.stacked[i]].add(Piece::whole(shape(node.stacked[i])));
+      if (!demanded_[node.results[node.carries.size() + i]].empty())
+        demanded_[node.stacked[i]].add(Piece::whole(shape(node.stacked[i])));
   }
 
   void visit(const loops::Scatter& node, const Place& where) {
@@ -171,7 +184,8 @@ class Analyzer {
       if (!subscript) continue;
       Range range{0, extents[d] - 1, 1};
       if (wanted.pieces().size() == 1) range = wanted.pieces()[0].box[d];
-      HalfSpace above{range.hi - subscript->constant, subscript->terms}, below{subscript->constant - range.lo, subscript->terms};
+      HalfSpace above{range.hi - subscript->constant, subscript->terms},
+          below{subscript->constant - range.lo, subscript->terms};
       for (auto& term : above.terms) term.second = -term.second;
       points.cut(std::move(below));
       points.cut(std::move(above));
@@ -225,7 +239,8 @@ class Analyzer {
     const Region wanted = demanded_[node.result];
     for (const Piece& piece : wanted.pieces()) {
       Piece points = piece;
-      for (size_t v = domain.loops; v < domain.variables.size(); ++v) points.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
+      for (size_t v = domain.loops; v < domain.variables.size(); ++v)
+        points.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
       if (points.bounds_empty()) continue;
       // Where the value of a sum is zero by structure, nothing needs to be computed or read.
       if (node.reducer == Reducer::sum || node.reducer == Reducer::none)
@@ -296,7 +311,8 @@ class Analyzer {
     std::vector<ExprId> reading;
     for (const ExprId part : parts)
       if (first_read(part) != nullptr) reading.push_back(part);
-    const bool contraction = node.reducer == Reducer::sum && reading.size() >= 2 && is_float_or_integer(program_.exprs[node.body].type);
+    const bool contraction =
+        node.reducer == Reducer::sum && reading.size() >= 2 && is_float_or_integer(program_.exprs[node.body].type);
     if (contraction) {
       DType dtype = program_.arrays[first_read(reading[0])->args[0]].dtype;
       for (const ExprId part : reading) {
@@ -312,7 +328,8 @@ class Analyzer {
     if (node.reducer != Reducer::none) {
       // n values take n - 1 steps to combine
       const double values = distinct_points(used, changing, domain, points, where);
-      const double results = distinct_points(used & ((uint64_t(1) << std::min<size_t>(domain.loops, 63)) - 1), changing, domain, points, where);
+      const double results = distinct_points(used & ((uint64_t(1) << std::min<size_t>(domain.loops, 63)) - 1), changing,
+                                             domain, points, where);
       work.vector_ops[compute_type(program_.exprs[node.body].type)] += std::max(0.0, values - results);
     }
   }
@@ -350,7 +367,9 @@ class Analyzer {
   DType argument_type(const Expr& e) const {
     const Expr& last = program_.exprs[e.args[loops::info(e.function).arity - 1]];
     // narrow floats may be computed in their own packed type
-    if (const Expr* read = last.kind == ExprKind::read ? &last : nullptr; read && compute_type(program_.arrays[read->args[0]].dtype) == last.type) return program_.arrays[read->args[0]].dtype;
+    if (const Expr* read = last.kind == ExprKind::read ? &last : nullptr;
+        read && compute_type(program_.arrays[read->args[0]].dtype) == last.type)
+      return program_.arrays[read->args[0]].dtype;
     return last.type;
   }
   static Piece cut_by(Piece points, const std::optional<std::vector<HalfSpace>>& cuts) {
@@ -379,7 +398,8 @@ class Analyzer {
         return;
       case ExprKind::read: break;
     }
-    for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(loops::subscripts_of(program_, e)[i], domain, points, where, own);
+    for (uint32_t i = 0; i < e.args[2]; ++i)
+      demand_reads(loops::subscripts_of(program_, e)[i], domain, points, where, own);
     if (e.args[0] == own) return;  // a scan's own past
     want(where.operation, e.args[0], image(e, domain, points));
   }
@@ -410,7 +430,8 @@ class Analyzer {
         for (const auto& term : subscript->terms) ++uses[size_t(term.first)];
     std::vector<int> plain_variables, plain_dimensions;
     for (size_t d = 0; d < subscripts.size(); ++d)
-      if (subscripts[d] && subscripts[d]->terms.size() == 1 && subscripts[d]->terms[0].second == 1 && uses[size_t(subscripts[d]->terms[0].first)] == 1) {
+      if (subscripts[d] && subscripts[d]->terms.size() == 1 && subscripts[d]->terms[0].second == 1 &&
+          uses[size_t(subscripts[d]->terms[0].first)] == 1) {
         plain_dimensions.push_back(int(d));
         plain_variables.push_back(subscripts[d]->terms[0].first);
       }
@@ -432,12 +453,14 @@ class Analyzer {
     std::vector<bool> taken(domain.variables.size(), false);
     for (const int v : plain_variables) taken[size_t(v)] = true;
     for (size_t d = 0; d < subscripts.size(); ++d)
-      if (std::find(plain_dimensions.begin(), plain_dimensions.end(), int(d)) == plain_dimensions.end()) result.box[d] = values_of(loops::subscripts_of(program_, e)[d], subscripts[d], extents[d], points, taken);
+      if (std::find(plain_dimensions.begin(), plain_dimensions.end(), int(d)) == plain_dimensions.end())
+        result.box[d] = values_of(loops::subscripts_of(program_, e)[d], subscripts[d], extents[d], points, taken);
     return result;
   }
 
   // The values of one subscript whose variables no other dimension has taken yet; one value if it depends on data.
-  Range values_of(ExprId, const std::optional<HalfSpace>& subscript, int64_t extent, const Piece& points, std::vector<bool>& taken) {
+  Range values_of(ExprId, const std::optional<HalfSpace>& subscript, int64_t extent, const Piece& points,
+                  std::vector<bool>& taken) {
     const Range one{0, extent > 0 ? 0 : -1, 1};
     if (!subscript) return one;
     if (subscript->terms.empty()) return {subscript->constant, subscript->constant, 1};
@@ -521,7 +544,8 @@ class Analyzer {
 
   // ---- totals ----
   void collect() {
-    for (const ArrayId input : program_.inputs) out_.input_bytes += bytes_of(program_.arrays[input].dtype, demanded_[input].points());
+    for (const ArrayId input : program_.inputs)
+      out_.input_bytes += bytes_of(program_.arrays[input].dtype, demanded_[input].points());
     out_.output_bytes = output_bytes();
     for (auto& [key, region] : read_by_) {
       const auto [reader, array] = key;
@@ -532,11 +556,14 @@ class Analyzer {
     for (const ArrayId array : returned_) used_outside_.insert(array);
     for (const ArrayId array : used_outside_) {
       if (maker_[array] == none || view_of_[array] != none) continue;
-      if (in_place_.contains(array)) operations_[maker_[array]].result_bytes += in_place_bytes(array);
-      else operations_[maker_[array]].result_bytes += bytes_of(program_.arrays[array].dtype, demanded_[array].points());
+      if (in_place_.contains(array))
+        operations_[maker_[array]].result_bytes += in_place_bytes(array);
+      else
+        operations_[maker_[array]].result_bytes += bytes_of(program_.arrays[array].dtype, demanded_[array].points());
     }
     for (Operation& operation : operations_) {
-      const bool idle = operation.work.macs.empty() && operation.work.vector_ops.empty() && operation.work.transcendental_ops == 0 && operation.operand_bytes + operation.result_bytes == 0;
+      const bool idle = operation.work.macs.empty() && operation.work.vector_ops.empty() &&
+                        operation.work.transcendental_ops == 0 && operation.operand_bytes + operation.result_bytes == 0;
       if (idle) continue;
       out_.work.add(operation.work);
       out_.operations.push_back(std::move(operation));
@@ -570,7 +597,9 @@ class Analyzer {
   }
   const loops::Compute* view_statement(ArrayId array) const {
     for (const Place& where : places_)
-      if (const auto* compute = std::get_if<loops::Compute>(&where.statement->node); compute && compute->result == array) return compute;
+      if (const auto* compute = std::get_if<loops::Compute>(&where.statement->node);
+          compute && compute->result == array)
+        return compute;
     return nullptr;
   }
   // An update in place writes the places it scatters to; anything else is written whole.

@@ -25,11 +25,11 @@ struct Work {
 
 // One operator: the statements of a group, or a statement that belongs to none.
 struct Operation {
-  std::string name;           // the group's name, or the array a statement defines
+  std::string name;  // the group's name, or the array a statement defines
   Work work;
-  double operand_bytes = 0;   // what it reads that it did not make, each element once
-  double result_bytes = 0;    // what it makes that is used elsewhere or returned
-  bool opaque = false;        // named, priced by bytes only
+  double operand_bytes = 0;  // what it reads that it did not make, each element once
+  double result_bytes = 0;   // what it makes that is used elsewhere or returned
+  bool opaque = false;       // named, priced by bytes only
 };
 
 struct Analysis {

@@ -31,9 +31,11 @@ struct Line {
 // Points of a component: iterates over all variables but the last, which is counted in closed form.
 class Counter {
  public:
-  Counter(const Piece& piece, std::vector<int> variables, std::vector<const HalfSpace*> cuts) : piece_(piece), variables_(std::move(variables)), cuts_(std::move(cuts)) {
+  Counter(const Piece& piece, std::vector<int> variables, std::vector<const HalfSpace*> cuts)
+      : piece_(piece), variables_(std::move(variables)), cuts_(std::move(cuts)) {
     // the longest variable last
-    std::stable_sort(variables_.begin(), variables_.end(), [&](int a, int b) { return piece_.box[size_t(a)].count() < piece_.box[size_t(b)].count(); });
+    std::stable_sort(variables_.begin(), variables_.end(),
+                     [&](int a, int b) { return piece_.box[size_t(a)].count() < piece_.box[size_t(b)].count(); });
     values_.resize(piece_.box.size(), 0);
   }
 
@@ -61,8 +63,10 @@ class Counter {
     for (const HalfSpace* cut : cuts_) {
       int64_t rest = cut->constant, coefficient = 0;
       for (const auto& [term, c] : cut->terms) {
-        if (term == variable) coefficient = c;
-        else rest += c * values_[size_t(term)];
+        if (term == variable)
+          coefficient = c;
+        else
+          rest += c * values_[size_t(term)];
       }
       if (coefficient == 0) {
         if (rest < 0) return 0;
@@ -137,8 +141,10 @@ void eliminate(Piece& piece, int variable) {
     HalfSpace result;
     result.constant = cut.constant;
     for (const auto& [v, c] : cut.terms) {
-      if (v == variable) result.constant += c * at;
-      else result.terms.emplace_back(v, c);
+      if (v == variable)
+        result.constant += c * at;
+      else
+        result.terms.emplace_back(v, c);
     }
     return result;
   };
@@ -160,9 +166,12 @@ void eliminate(Piece& piece, int variable) {
       const HalfSpace other = without(high, 0);
       sum.constant += other.constant;
       for (const auto& [v, c] : other.terms) {
-        const auto found = std::find_if(sum.terms.begin(), sum.terms.end(), [v = v](const auto& t) { return t.first == v; });
-        if (found == sum.terms.end()) sum.terms.emplace_back(v, c);
-        else found->second += c;
+        const auto found =
+            std::find_if(sum.terms.begin(), sum.terms.end(), [v = v](const auto& t) { return t.first == v; });
+        if (found == sum.terms.end())
+          sum.terms.emplace_back(v, c);
+        else
+          found->second += c;
       }
       std::erase_if(sum.terms, [](const auto& t) { return t.second == 0; });
       std::sort(sum.terms.begin(), sum.terms.end());
@@ -179,14 +188,18 @@ bool disjoint(const Piece& a, const Piece& b) {
 }
 
 bool inside(const Range& a, const Range& b) {
-  return a.lo >= b.lo && a.hi <= b.hi && (b.step == 1 || (a.step % b.step == 0 && (a.lo - b.lo) % b.step == 0) || (a.count() == 1 && (a.lo - b.lo) % b.step == 0));
+  return a.lo >= b.lo && a.hi <= b.hi &&
+         (b.step == 1 || (a.step % b.step == 0 && (a.lo - b.lo) % b.step == 0) ||
+          (a.count() == 1 && (a.lo - b.lo) % b.step == 0));
 }
 
 // a is a subset of b, if that can be seen at once.
 bool contained(const Piece& a, const Piece& b) {
   for (size_t i = 0; i < a.box.size(); ++i)
     if (!inside(a.box[i], b.box[i])) return false;
-  return std::all_of(b.cuts.begin(), b.cuts.end(), [&](const HalfSpace& cut) { return std::find(a.cuts.begin(), a.cuts.end(), cut) != a.cuts.end(); });
+  return std::all_of(b.cuts.begin(), b.cuts.end(), [&](const HalfSpace& cut) {
+    return std::find(a.cuts.begin(), a.cuts.end(), cut) != a.cuts.end();
+  });
 }
 
 // The parts of box `a` outside box `b`, when both are dense.
@@ -231,14 +244,17 @@ void Piece::cut(HalfSpace half_space) {
   for (const auto& [v, c] : half_space.terms) least += c * (c > 0 ? box[size_t(v)].lo : box[size_t(v)].hi);
   if (least >= 0) return;  // always true
   if (half_space.terms.empty()) {
-    if (box.empty()) box.push_back({0, -1, 1});
-    else box[0].hi = box[0].lo - 1;
+    if (box.empty())
+      box.push_back({0, -1, 1});
+    else
+      box[0].hi = box[0].lo - 1;
     return;
   }
   if (half_space.terms.size() == 1) {
     const auto [v, c] = half_space.terms[0];
     Range& range = box[size_t(v)];
-    range = c > 0 ? clipped(range, ceil_div(-half_space.constant, c), range.hi) : clipped(range, range.lo, floor_div(half_space.constant, -c));
+    range = c > 0 ? clipped(range, ceil_div(-half_space.constant, c), range.hi)
+                  : clipped(range, range.lo, floor_div(half_space.constant, -c));
     return;
   }
   if (std::find(cuts.begin(), cuts.end(), half_space) == cuts.end()) cuts.push_back(std::move(half_space));
@@ -254,14 +270,16 @@ double count(const Piece& piece) {
     return v;
   };
   for (const HalfSpace& cut : piece.cuts)
-    for (size_t i = 1; i < cut.terms.size(); ++i) component[size_t(find(cut.terms[i].first))] = find(cut.terms[0].first);
+    for (size_t i = 1; i < cut.terms.size(); ++i)
+      component[size_t(find(cut.terms[i].first))] = find(cut.terms[0].first);
   double total = 1;
   for (size_t root = 0; root < piece.box.size(); ++root) {
     if (find(int(root)) != int(root)) continue;
     std::vector<int> variables;
     for (size_t v = 0; v < piece.box.size(); ++v)
       if (find(int(v)) == int(root)) variables.push_back(int(v));
-    if (variables.size() == 1 && std::none_of(piece.cuts.begin(), piece.cuts.end(), [&](const HalfSpace& cut) { return cut.terms[0].first == int(root); })) {
+    if (variables.size() == 1 && std::none_of(piece.cuts.begin(), piece.cuts.end(),
+                                              [&](const HalfSpace& cut) { return cut.terms[0].first == int(root); })) {
       total *= double(piece.box[root].count());
       continue;
     }

@@ -18,15 +18,20 @@ namespace {
 
 const HalfSpace never{-1, {}};
 
-bool is_everywhere(const std::optional<Outside>& o, Outside::Kind kind) { return o && o->kind == kind && std::find(o->cuts.begin(), o->cuts.end(), never) != o->cuts.end(); }
+bool is_everywhere(const std::optional<Outside>& o, Outside::Kind kind) {
+  return o && o->kind == kind && std::find(o->cuts.begin(), o->cuts.end(), never) != o->cuts.end();
+}
 
 HalfSpace minus(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0) {
   HalfSpace result = a;
   result.constant += constant - b.constant;
   for (const auto& [v, c] : b.terms) {
-    const auto found = std::find_if(result.terms.begin(), result.terms.end(), [v = v](const auto& t) { return t.first == v; });
-    if (found == result.terms.end()) result.terms.emplace_back(v, -c);
-    else found->second -= c;
+    const auto found =
+        std::find_if(result.terms.begin(), result.terms.end(), [v = v](const auto& t) { return t.first == v; });
+    if (found == result.terms.end())
+      result.terms.emplace_back(v, -c);
+    else
+      found->second -= c;
   }
   std::erase_if(result.terms, [](const auto& t) { return t.second == 0; });
   std::sort(result.terms.begin(), result.terms.end());
@@ -40,11 +45,32 @@ std::optional<double> literal_value(const Expr& e) {
 
 bool keeps_zero(Function f) {
   switch (f) {
-    case Function::neg: case Function::abs: case Function::sign: case Function::floor: case Function::ceil: case Function::round: case Function::trunc:
-    case Function::sqrt: case Function::cbrt: case Function::expm1: case Function::log1p: case Function::sin: case Function::tan: case Function::asin: case Function::atan:
-    case Function::sinh: case Function::tanh: case Function::asinh: case Function::atanh: case Function::silu: case Function::erf: case Function::gelu: case Function::gelu_tanh:
-    case Function::conj: case Function::real: case Function::imag:
-      return true;
+    case Function::neg:
+    case Function::abs:
+    case Function::sign:
+    case Function::floor:
+    case Function::ceil:
+    case Function::round:
+    case Function::trunc:
+    case Function::sqrt:
+    case Function::cbrt:
+    case Function::expm1:
+    case Function::log1p:
+    case Function::sin:
+    case Function::tan:
+    case Function::asin:
+    case Function::atan:
+    case Function::sinh:
+    case Function::tanh:
+    case Function::asinh:
+    case Function::atanh:
+    case Function::silu:
+    case Function::erf:
+    case Function::gelu:
+    case Function::gelu_tanh:
+    case Function::conj:
+    case Function::real:
+    case Function::imag: return true;
     default: return false;
   }
 }
@@ -72,7 +98,11 @@ Domain domain_of(const loops::Compute& compute, const std::vector<IndexId>& coun
   return domain;
 }
 
-Structure::Structure(const loops::Program& program) : program_(program), outside_(program.arrays.size()), free_(program.arrays.size()), varies_(program.arrays.size(), false) {
+Structure::Structure(const loops::Program& program)
+    : program_(program),
+      outside_(program.arrays.size()),
+      free_(program.arrays.size()),
+      varies_(program.arrays.size(), false) {
   std::vector<IndexId> counters;
   visit(program.statements, counters);
 }
@@ -98,7 +128,8 @@ void Structure::visit(const loops::Compute& compute, const std::vector<IndexId>&
   varies_[result] = reads_varying(compute.body);
   for (size_t i = domain.variables.size() - counters.size(); i < domain.variables.size() && i < 64; ++i)
     if (used >> i & 1) varies_[result] = true;
-  const bool scans = std::any_of(compute.loops.begin(), compute.loops.end(), [&](IndexId i) { return program_.indices[i].kind == loops::IndexKind::scan; });
+  const bool scans = std::any_of(compute.loops.begin(), compute.loops.end(),
+                                 [&](IndexId i) { return program_.indices[i].kind == loops::IndexKind::scan; });
   if (scans) return;
   free_[result].assign(domain.loops, false);
   for (size_t i = 0; i < domain.loops && i < 64; ++i) free_[result][i] = (used >> i & 1) == 0;
@@ -106,7 +137,10 @@ void Structure::visit(const loops::Compute& compute, const std::vector<IndexId>&
   auto value = outside(compute.body, domain);
   if (!value || (compute.reducer == loops::Reducer::sum && value->kind != Outside::Kind::zero)) return;
   // Cuts over the result's own dimensions hold for the array; each alone makes the value zero where it fails.
-  std::erase_if(value->cuts, [&](const HalfSpace& cut) { return std::any_of(cut.terms.begin(), cut.terms.end(), [&](const auto& t) { return size_t(t.first) >= domain.loops; }); });
+  std::erase_if(value->cuts, [&](const HalfSpace& cut) {
+    return std::any_of(cut.terms.begin(), cut.terms.end(),
+                       [&](const auto& t) { return size_t(t.first) >= domain.loops; });
+  });
   if (!value->cuts.empty()) outside_[result] = std::move(value);
 }
 
@@ -264,7 +298,9 @@ std::optional<Outside> Structure::outside_read(const Expr& e, const Domain& doma
 std::optional<Outside> Structure::outside_call(const Expr& e, const Domain& domain) const {
   const auto argument = [&](int i) { return outside(e.args[i], domain); };
   const auto zero = [](const std::optional<Outside>& o) { return o && o->kind == Outside::Kind::zero; };
-  const auto infinite = [](const std::optional<Outside>& o) { return o && o->kind == Outside::Kind::negative_infinity; };
+  const auto infinite = [](const std::optional<Outside>& o) {
+    return o && o->kind == Outside::Kind::negative_infinity;
+  };
   switch (e.function) {
     case Function::mul: {
       const auto a = argument(0), b = argument(1);
@@ -275,7 +311,8 @@ std::optional<Outside> Structure::outside_call(const Expr& e, const Domain& doma
       const auto a = argument(0);
       return zero(a) ? a : std::nullopt;
     }
-    case Function::add: case Function::sub: {
+    case Function::add:
+    case Function::sub: {
       const auto a = argument(0), b = argument(1);
       if (infinite(a)) return a;
       if (e.function == Function::add && infinite(b)) return b;
@@ -283,7 +320,9 @@ std::optional<Outside> Structure::outside_call(const Expr& e, const Domain& doma
       if (zero(a) && zero(b) && a->cuts == b->cuts) return a;
       return std::nullopt;
     }
-    case Function::exp: case Function::exp2: case Function::sigmoid: {
+    case Function::exp:
+    case Function::exp2:
+    case Function::sigmoid: {
       auto a = argument(0);
       if (!infinite(a)) return std::nullopt;
       a->kind = Outside::Kind::zero;

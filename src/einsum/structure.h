@@ -14,7 +14,7 @@ namespace lightline::einsum {
 // The variables of a statement: its loops, then its reduced indices, then the counters of the repeats around it.
 struct Domain {
   std::vector<loops::IndexId> variables;
-  size_t loops = 0;  // how many of them are loops
+  size_t loops = 0;                             // how many of them are loops
   int variable_of(loops::IndexId index) const;  // -1 if it is not one of them
 };
 Domain domain_of(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
@@ -32,7 +32,9 @@ class Structure {
 
   // Of an array, over its dimensions.
   const std::optional<Outside>& outside(loops::ArrayId array) const { return outside_[array]; }
-  bool repeats_along(loops::ArrayId array, size_t dimension) const { return !free_[array].empty() && free_[array][dimension]; }
+  bool repeats_along(loops::ArrayId array, size_t dimension) const {
+    return !free_[array].empty() && free_[array][dimension];
+  }
   bool varies_with_repeat(loops::ArrayId array) const { return varies_[array]; }
 
   // Of an expression, over the variables of its statement.

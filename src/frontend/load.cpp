@@ -21,8 +21,10 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (uint8_t(c) < 0x20) out += fmt::format("\\u{:04x}", int(c));
-    else out += c;
+    if (uint8_t(c) < 0x20)
+      out += fmt::format("\\u{:04x}", int(c));
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -54,7 +56,8 @@ Status for_each_program(const std::string& path, Form form, const std::function<
         if (!e.carried.empty()) e.carried += ',';
         e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
         std::string_view text;
-        if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS) e.name = std::string(text);
+        if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
+          e.name = std::string(text);
       }
     }
     return entry(e);
@@ -62,7 +65,11 @@ Status for_each_program(const std::string& path, Form form, const std::function<
 }
 
 Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file) {
-  if (content.empty()) return Error{ErrorCode::parse, fmt::format("there is no program in {} form", key_of(form)), "corpus entries hold programs under \"training\" and \"core\"", {std::string(file)}};
+  if (content.empty())
+    return Error{ErrorCode::parse,
+                 fmt::format("there is no program in {} form", key_of(form)),
+                 "corpus entries hold programs under \"training\" and \"core\"",
+                 {std::string(file)}};
   const bool zip = content.starts_with("PK");
   LL_TRY(graph::Graph graph, zip ? parse_pt2(content, file) : parse_torch_export(content, file));
   graph.name = stem(file);

@@ -27,7 +27,8 @@ std::unordered_map<std::string, Payload> read_config(const std::string& text) {
   simdjson::dom::parser parser;
   element root;
   object config;
-  if (parser.parse(text).get(root) != simdjson::SUCCESS || root["config"].get(config) != simdjson::SUCCESS) return result;
+  if (parser.parse(text).get(root) != simdjson::SUCCESS || root["config"].get(config) != simdjson::SUCCESS)
+    return result;
   for (const auto& [name, entry] : config) {
     std::string_view path;
     bool pickled = false;
@@ -38,10 +39,12 @@ std::unordered_map<std::string, Payload> read_config(const std::string& text) {
   return result;
 }
 
-void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder, const std::unordered_map<std::string, Payload>& payloads, bool constants) {
+void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder,
+            const std::unordered_map<std::string, Payload>& payloads, bool constants) {
   for (graph::Input& input : graph.inputs) {
     const auto found = payloads.find(input.source);
-    if (input.source.empty() || found == payloads.end() || (input.kind == graph::InputKind::constant) != constants) continue;
+    if (input.source.empty() || found == payloads.end() || (input.kind == graph::InputKind::constant) != constants)
+      continue;
     const std::string name = folder + found->second.path;
     // Parameters with one payload are one storage: tied weights.
     if (!constants) input.source = name;
@@ -74,7 +77,11 @@ Result<graph::Graph> parse_pt2(std::string_view archive, std::string_view file) 
     if (name.ends_with("_weights_config.json")) weights = entry.name;
     if (name.ends_with("_constants_config.json")) constants = entry.name;
   }
-  if (program.empty()) return located({ErrorCode::parse, "the archive holds no exported program", "expected models/*.json as torch.export.save writes; AOTInductor packages hold no graph", {}});
+  if (program.empty())
+    return located({ErrorCode::parse,
+                    "the archive holds no exported program",
+                    "expected models/*.json as torch.export.save writes; AOTInductor packages hold no graph",
+                    {}});
   auto json = zip->read(program);
   if (!json.ok()) return located(std::move(json).error());
   LL_TRY(graph::Graph graph, parse_torch_export(*json, file));

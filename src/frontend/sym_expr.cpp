@@ -130,7 +130,8 @@ class Evaluator {
     if (name == "Mul") return fold([](double a, double b) { return a * b; });
     if (name == "Max" || name == "max") return fold([](double a, double b) { return std::max(a, b); });
     if (name == "Min" || name == "min") return fold([](double a, double b) { return std::min(a, b); });
-    if (name == "ToFloat" || name == "Identity" || name == "TruncToInt" || name == "IntTrueDiv_") return std::trunc(args[0]);
+    if (name == "ToFloat" || name == "Identity" || name == "TruncToInt" || name == "IntTrueDiv_")
+      return std::trunc(args[0]);
     if (name == "CeilToInt" || name == "ceiling") return std::ceil(args[0]);
     if (name == "FloorToInt" || name == "floor") return std::floor(args[0]);
     if (name == "RoundToInt") return std::nearbyint(args[0]);
@@ -154,7 +155,8 @@ class Evaluator {
 
 }  // namespace
 
-std::optional<int64_t> evaluate_sym_expr(std::string_view text, const std::function<std::optional<int64_t>(std::string_view)>& symbol_value) {
+std::optional<int64_t> evaluate_sym_expr(std::string_view text,
+                                         const std::function<std::optional<int64_t>(std::string_view)>& symbol_value) {
   const auto value = Evaluator(text, symbol_value).run();
   if (!value || !(std::fabs(*value) < 9e15) || std::nearbyint(*value) != *value) return std::nullopt;
   return int64_t(*value);

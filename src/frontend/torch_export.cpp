@@ -25,25 +25,34 @@ struct Failure {
   std::string message;
   std::string hint;
 };
-[[noreturn]] void fail(ErrorCode code, std::string message, std::string hint = "") { throw Failure{code, std::move(message), std::move(hint)}; }
+[[noreturn]] void fail(ErrorCode code, std::string message, std::string hint = "") {
+  throw Failure{code, std::move(message), std::move(hint)};
+}
 
 template <class T>
 T take(simdjson::simdjson_result<T> result, std::string_view what) {
-  if (result.error() != simdjson::SUCCESS) fail(ErrorCode::parse, fmt::format("{} is missing or of the wrong kind", what), "the file should be what torch.export.save writes");
+  if (result.error() != simdjson::SUCCESS)
+    fail(ErrorCode::parse, fmt::format("{} is missing or of the wrong kind", what),
+         "the file should be what torch.export.save writes");
   return std::move(result).value_unsafe();
 }
 element field(const object& o, std::string_view key, std::string_view where) {
   element found;
-  if (o[key].get(found) != simdjson::SUCCESS) fail(ErrorCode::parse, fmt::format("{} has no '{}'", where, key), "the file should be what torch.export.save writes");
+  if (o[key].get(found) != simdjson::SUCCESS)
+    fail(ErrorCode::parse, fmt::format("{} has no '{}'", where, key),
+         "the file should be what torch.export.save writes");
   return found;
 }
-bool find(const object& o, std::string_view key, element& into) { return o[key].get(into) == simdjson::SUCCESS && !into.is_null(); }
+bool find(const object& o, std::string_view key, element& into) {
+  return o[key].get(into) == simdjson::SUCCESS && !into.is_null();
+}
 std::string_view text_of(const element& e, std::string_view what) { return take(e.get_string(), what); }
 int64_t integer_of(const element& e, std::string_view what) {
   int64_t value = 0;
   if (e.get_int64().get(value) == simdjson::SUCCESS) return value;
   uint64_t large = 0;
-  if (e.get_uint64().get(large) == simdjson::SUCCESS) fail(ErrorCode::limit, fmt::format("{} is {}, which does not fit 64 bits", what, large));
+  if (e.get_uint64().get(large) == simdjson::SUCCESS)
+    fail(ErrorCode::limit, fmt::format("{} is {}, which does not fit 64 bits", what, large));
   fail(ErrorCode::parse, fmt::format("{} is not an integer", what));
 }
 double real_of(const element& e, std::string_view what) {
@@ -85,14 +94,18 @@ std::optional<DType> dtype_from_scalar_type(int64_t type) {
   }
 }
 std::string_view scalar_type_name(int64_t type) {
-  static const std::unordered_map<int64_t, std::string_view> names = {{0, "unknown"}, {9, "complex32"}, {11, "complex128"}, {28, "uint16"}, {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"}, {33, "float8_e8m0fnu"}, {34, "uint32"}, {35, "uint64"}};
+  static const std::unordered_map<int64_t, std::string_view> names = {
+      {0, "unknown"},          {9, "complex32"},       {11, "complex128"}, {28, "uint16"}, {31, "float8_e4m3fnuz"},
+      {32, "float8_e5m2fnuz"}, {33, "float8_e8m0fnu"}, {34, "uint32"},     {35, "uint64"}};
   const auto found = names.find(type);
   return found == names.end() ? "an unknown dtype" : found->second;
 }
 DType dtype_of(const element& e, std::string_view what) {
   const int64_t type = integer_of(e, what);
   const auto dtype = dtype_from_scalar_type(type);
-  if (!dtype) fail(ErrorCode::unsupported, fmt::format("{} is {}, which Lightline does not have", what, scalar_type_name(type)), "convert the tensor to a supported dtype before export");
+  if (!dtype)
+    fail(ErrorCode::unsupported, fmt::format("{} is {}, which Lightline does not have", what, scalar_type_name(type)),
+         "convert the tensor to a supported dtype before export");
   return *dtype;
 }
 
@@ -107,7 +120,9 @@ class Reader {
     read_nodes(top, scope, 0);
     read_outputs(module, scope);
     read_known_values(root, scope);
-    for (const auto& [symbol, value] : assumed_) graph_.assumptions.push_back(fmt::format("the size {} is not known before the program runs; taken as {}", symbol, value));
+    for (const auto& [symbol, value] : assumed_)
+      graph_.assumptions.push_back(
+          fmt::format("the size {} is not known before the program runs; taken as {}", symbol, value));
     return std::move(graph_);
   }
 
@@ -158,7 +173,8 @@ class Reader {
     const auto [tag, value] = tagged(e, "a symbolic integer");
     element text;
     object expr;
-    if (tag != "as_expr" || value.get_object().get(expr) != simdjson::SUCCESS || !find(expr, "expr_str", text)) return {};
+    if (tag != "as_expr" || value.get_object().get(expr) != simdjson::SUCCESS || !find(expr, "expr_str", text))
+      return {};
     return plain_symbol(text_of(text, "a symbolic integer"));
   }
   void assume(std::string_view symbol, int64_t value) {
@@ -188,25 +204,33 @@ class Reader {
     type.dtype = dtype_of(field(meta, "dtype", what), fmt::format("the dtype of {}", what));
     for (const element size : take(field(meta, "sizes", what).get_array(), what)) {
       const auto extent = sym_int(size, what);
-      if (!extent) fail(ErrorCode::unsupported, fmt::format("a size of {} depends on data and has no example value", what), "export with example inputs that fix the size");
+      if (!extent)
+        fail(ErrorCode::unsupported, fmt::format("a size of {} depends on data and has no example value", what),
+             "export with example inputs that fix the size");
       if (*extent < 0) fail(ErrorCode::shape, fmt::format("{} has a negative size {}", what, *extent));
       type.shape.push_back(*extent);
     }
     const auto count = element_count(type.shape);
-    if (!count.ok() || *count > (int64_t(1) << 56)) fail(ErrorCode::limit, fmt::format("{} of shape {} has too many elements", what, to_string(type.shape)));
+    if (!count.ok() || *count > (int64_t(1) << 56))
+      fail(ErrorCode::limit, fmt::format("{} of shape {} has too many elements", what, to_string(type.shape)));
     return type;
   }
   graph::ValueId define(Scope& scope, std::string_view name, std::optional<graph::TensorType> type) {
     const graph::ValueId id = graph_.add_value(std::string(name), std::move(type));
-    if (!scope.values.emplace(name, id).second) fail(ErrorCode::name, fmt::format("'{}' is defined twice", name), "the graph must define every value once");
+    if (!scope.values.emplace(name, id).second)
+      fail(ErrorCode::name, fmt::format("'{}' is defined twice", name), "the graph must define every value once");
     return id;
   }
   graph::ValueId use(const Scope& scope, std::string_view name) {
     const auto found = scope.values.find(name);
-    if (found == scope.values.end()) fail(ErrorCode::name, fmt::format("node '{}' uses '{}' before it is defined", current_, name), "the graph is cyclic or its nodes are out of order");
+    if (found == scope.values.end())
+      fail(ErrorCode::name, fmt::format("node '{}' uses '{}' before it is defined", current_, name),
+           "the graph is cyclic or its nodes are out of order");
     return found->second;
   }
-  static std::string_view tensor_name(const element& e) { return text_of(field(take(e.get_object(), "a tensor argument"), "name", "a tensor argument"), "a tensor's name"); }
+  static std::string_view tensor_name(const element& e) {
+    return text_of(field(take(e.get_object(), "a tensor argument"), "name", "a tensor argument"), "a tensor's name");
+  }
 
   // A named symbolic scalar: its number if known, else the value that computes it.
   graph::Argument symbol_argument(Scope& scope, std::string_view name) {
@@ -228,9 +252,12 @@ class Reader {
     for (const element item : take(list.get_array(), "a list of tensors")) {
       object o;
       element nested;
-      if (item.get_object().get(o) == simdjson::SUCCESS && find(o, "as_tensor", nested)) ids.push_back(use(scope, tensor_name(nested)));
-      else if (o["as_none"].get(nested) == simdjson::SUCCESS) ids.push_back(graph::no_value);
-      else ids.push_back(use(scope, tensor_name(item)));
+      if (item.get_object().get(o) == simdjson::SUCCESS && find(o, "as_tensor", nested))
+        ids.push_back(use(scope, tensor_name(nested)));
+      else if (o["as_none"].get(nested) == simdjson::SUCCESS)
+        ids.push_back(graph::no_value);
+      else
+        ids.push_back(use(scope, tensor_name(item)));
     }
     return ids;
   }
@@ -269,9 +296,12 @@ class Reader {
       std::vector<double> list;
       for (const element item : take(value.get_array(), what)) {
         const graph::Argument part = sym_argument(scope, item, what);
-        if (const auto* d = std::get_if<double>(&part)) list.push_back(*d);
-        else if (const auto* i = std::get_if<int64_t>(&part)) list.push_back(double(*i));
-        else fail(ErrorCode::unsupported, fmt::format("{} has an element whose value is not known", what));
+        if (const auto* d = std::get_if<double>(&part))
+          list.push_back(*d);
+        else if (const auto* i = std::get_if<int64_t>(&part))
+          list.push_back(double(*i));
+        else
+          fail(ErrorCode::unsupported, fmt::format("{} has an element whose value is not known", what));
       }
       return list;
     }
@@ -282,9 +312,14 @@ class Reader {
     std::vector<int64_t> list;
     for (const element item : take(value.get_array(), what)) {
       const graph::Argument part = sym_argument(scope, item, what);
-      if (const auto* i = std::get_if<int64_t>(&part)) list.push_back(*i);
-      else if (const auto* b = std::get_if<bool>(&part)) list.push_back(*b);
-      else fail(ErrorCode::unsupported, fmt::format("{} has an element whose value is not known before the program runs", what), "export with example inputs that fix it");
+      if (const auto* i = std::get_if<int64_t>(&part))
+        list.push_back(*i);
+      else if (const auto* b = std::get_if<bool>(&part))
+        list.push_back(*b);
+      else
+        fail(ErrorCode::unsupported,
+             fmt::format("{} has an element whose value is not known before the program runs", what),
+             "export with example inputs that fix it");
     }
     return list;
   }
@@ -298,22 +333,30 @@ class Reader {
       if (kind == "constant_input") {
         element value;
         if (!find(o, "value", value)) continue;
-        scope.constants.emplace(text_of(field(o, "name", "an input spec"), "an input's name"), read_argument(scope, value, "a constant input"));
+        scope.constants.emplace(text_of(field(o, "name", "an input spec"), "an input's name"),
+                                read_argument(scope, value, "a constant input"));
       } else if (kind == "user_input") {
         const auto [tag, value] = tagged(field(o, "arg", "a user input"), "a user input");
-        if (tag == "as_tensor") add_input(scope, tensor_name(value), graph::InputKind::user, "");
-        else if (tag.starts_with("as_sym")) add_symbol_input(scope, value);
+        if (tag == "as_tensor")
+          add_input(scope, tensor_name(value), graph::InputKind::user, "");
+        else if (tag.starts_with("as_sym"))
+          add_symbol_input(scope, value);
       } else if (kind == "parameter" || kind == "buffer" || kind == "tensor_constant") {
         const std::string_view name = tensor_name(field(o, "arg", "an input spec"));
-        const std::string key = kind == "parameter" ? "parameter_name" : kind == "buffer" ? "buffer_name" : "tensor_constant_name";
-        const graph::InputKind input = kind == "parameter" ? graph::InputKind::parameter : kind == "buffer" ? graph::InputKind::buffer : graph::InputKind::constant;
+        const std::string key = kind == "parameter" ? "parameter_name"
+                                : kind == "buffer"  ? "buffer_name"
+                                                    : "tensor_constant_name";
+        const graph::InputKind input = kind == "parameter" ? graph::InputKind::parameter
+                                       : kind == "buffer"  ? graph::InputKind::buffer
+                                                           : graph::InputKind::constant;
         add_input(scope, name, input, std::string(text_of(field(o, key, "an input spec"), key)));
       }
     }
     // Graph inputs that the signature leaves out keep their place, so that uses of them resolve.
     for (const element input : take(field(top, "inputs", "graph").get_array(), "inputs")) {
       const auto [tag, value] = tagged(input, "a graph input");
-      if (tag == "as_tensor" && !scope.values.contains(tensor_name(value))) add_input(scope, tensor_name(value), graph::InputKind::user, "");
+      if (tag == "as_tensor" && !scope.values.contains(tensor_name(value)))
+        add_input(scope, tensor_name(value), graph::InputKind::user, "");
     }
   }
   void add_input(Scope& scope, std::string_view name, graph::InputKind kind, std::string source) {
@@ -340,7 +383,8 @@ class Reader {
       if (kind == "token") continue;
       if (kind == "user_output") {
         const auto [tag, value] = tagged(arg, "an output");
-        if (tag == "as_tensor") graph_.outputs.push_back({use(scope, tensor_name(value)), graph::no_value});
+        if (tag == "as_tensor")
+          graph_.outputs.push_back({use(scope, tensor_name(value)), graph::no_value});
         else if (tag == "as_tensors" || tag == "as_optional_tensors")
           for (const graph::ValueId id : tensor_list(scope, value)) graph_.outputs.push_back({id, graph::no_value});
         continue;
@@ -377,15 +421,21 @@ class Reader {
       for (graph::Input& input : graph_.inputs) {
         if (input.value != value->second) continue;
         const graph::TensorType& type = *graph_.values[input.value].type;
-        const array data = take(field(take(entry.get_object(), "a known value"), "data", "a known value").get_array(), "a known value");
-        if (int64_t(data.size()) != *element_count(type.shape)) fail(ErrorCode::shape, fmt::format("the known values of '{}' do not fit its shape {}", name, to_string(type.shape)));
+        const array data = take(field(take(entry.get_object(), "a known value"), "data", "a known value").get_array(),
+                                "a known value");
+        if (int64_t(data.size()) != *element_count(type.shape))
+          fail(ErrorCode::shape,
+               fmt::format("the known values of '{}' do not fit its shape {}", name, to_string(type.shape)));
         Tensor known(type.dtype, type.shape);
         int64_t i = 0;
         for (const element item : data) {
           bool flag = false;
-          if (item.get_bool().get(flag) == simdjson::SUCCESS) known.set_i64(i++, flag);
-          else if (is_integer(type.dtype)) known.set_i64(i++, integer_of(item, name));
-          else known.set_f64(i++, real_of(item, name));
+          if (item.get_bool().get(flag) == simdjson::SUCCESS)
+            known.set_i64(i++, flag);
+          else if (is_integer(type.dtype))
+            known.set_i64(i++, integer_of(item, name));
+          else
+            known.set_f64(i++, real_of(item, name));
         }
         input.known = std::move(known);
       }
@@ -396,7 +446,10 @@ class Reader {
   void read_nodes(const object& g, Scope& scope, int depth) {
     if (depth > max_nesting) fail(ErrorCode::limit, fmt::format("graphs nest more than {} deep", max_nesting));
     const array nodes = take(field(g, "nodes", "graph").get_array(), "nodes");
-    if (graph_.nodes.size() + nodes.size() > max_nodes) fail(ErrorCode::limit, fmt::format("the graph has {} nodes; the limit is {}", graph_.nodes.size() + nodes.size(), max_nodes), "split the program");
+    if (graph_.nodes.size() + nodes.size() > max_nodes)
+      fail(ErrorCode::limit,
+           fmt::format("the graph has {} nodes; the limit is {}", graph_.nodes.size() + nodes.size(), max_nodes),
+           "split the program");
     for (const element item : nodes) read_node(take(item.get_object(), "a node"), scope, depth);
   }
 
@@ -416,7 +469,8 @@ class Reader {
     for (const element input : inputs) {
       const object argument = take(input.get_object(), "an argument");
       const std::string_view argument_name = text_of(field(argument, "name", "an argument"), "an argument's name");
-      node.arguments.push_back({std::string(argument_name), read_argument(scope, field(argument, "arg", "an argument"), argument_name)});
+      node.arguments.push_back(
+          {std::string(argument_name), read_argument(scope, field(argument, "arg", "an argument"), argument_name)});
     }
     for (const element output : outputs) read_result(node, output, scope);
     graph_.nodes.push_back(std::move(node));
@@ -430,9 +484,12 @@ class Reader {
       for (const element item : take(value.get_array(), "a list of results")) {
         object o;
         element nested;
-        if (item.get_object().get(o) == simdjson::SUCCESS && find(o, "as_tensor", nested)) define_result(node, scope, tensor_name(nested));
-        else if (o["as_none"].get(nested) == simdjson::SUCCESS) node.results.push_back(graph::no_value);
-        else define_result(node, scope, tensor_name(item));
+        if (item.get_object().get(o) == simdjson::SUCCESS && find(o, "as_tensor", nested))
+          define_result(node, scope, tensor_name(nested));
+        else if (o["as_none"].get(nested) == simdjson::SUCCESS)
+          node.results.push_back(graph::no_value);
+        else
+          define_result(node, scope, tensor_name(item));
       }
     } else if (tag.starts_with("as_sym")) {
       const auto [kind, name] = tagged(value, "a symbolic result");
@@ -466,8 +523,10 @@ class Reader {
         if (kind != "as_name") continue;
         const auto found = scope.integers.find(text_of(part, name));
         if (found == scope.integers.end()) return;
-        if (const auto size = sym_int(found->second, name)) known += *size;
-        else if (const std::string_view symbol = symbol_of(found->second); !symbol.empty()) unknown.push_back(symbol);
+        if (const auto size = sym_int(found->second, name))
+          known += *size;
+        else if (const std::string_view symbol = symbol_of(found->second); !symbol.empty())
+          unknown.push_back(symbol);
       }
     }
     if (unknown.empty() || tensor.empty()) return;
@@ -494,12 +553,16 @@ class Reader {
   HigherOrderArguments higher_order_arguments(const array& inputs, Scope& scope) {
     HigherOrderArguments result;
     for (const element input : inputs) {
-      const auto [tag, value] = tagged(field(take(input.get_object(), "an argument"), "arg", "an argument"), "an argument");
+      const auto [tag, value] =
+          tagged(field(take(input.get_object(), "an argument"), "arg", "an argument"), "an argument");
       if (tag == "as_graph") {
-        result.graphs.push_back(take(field(take(value.get_object(), "a graph argument"), "graph", "a graph argument").get_object(), "a nested graph"));
+        result.graphs.push_back(
+            take(field(take(value.get_object(), "a graph argument"), "graph", "a graph argument").get_object(),
+                 "a nested graph"));
         continue;
       }
-      const graph::Argument argument = read_argument(scope, field(take(input.get_object(), "an argument"), "arg", "an argument"), "an argument");
+      const graph::Argument argument =
+          read_argument(scope, field(take(input.get_object(), "an argument"), "arg", "an argument"), "an argument");
       if (result.graphs.empty()) {
         result.before.push_back(argument);
       } else if (const auto* list = std::get_if<std::vector<graph::ValueId>>(&argument)) {
@@ -519,7 +582,8 @@ class Reader {
     open_scope(g, inner);
     size_t position = 0;
     for (const element input : take(field(g, "inputs", "a nested graph").get_array(), "inputs")) {
-      if (position >= arguments.size()) fail(ErrorCode::parse, fmt::format("node '{}' passes too few arguments to its graph", current_));
+      if (position >= arguments.size())
+        fail(ErrorCode::parse, fmt::format("node '{}' passes too few arguments to its graph", current_));
       bind(inner, input, arguments[position++]);
     }
     const std::string outer = current_;
@@ -528,10 +592,12 @@ class Reader {
     std::vector<graph::ValueId> results;
     for (const element output : take(field(g, "outputs", "a nested graph").get_array(), "outputs")) {
       const auto [tag, value] = tagged(output, "an output");
-      if (tag == "as_tensor") results.push_back(use(inner, tensor_name(value)));
+      if (tag == "as_tensor")
+        results.push_back(use(inner, tensor_name(value)));
       else if (tag == "as_tensors" || tag == "as_optional_tensors")
         for (const graph::ValueId id : tensor_list(inner, value)) results.push_back(id);
-      else results.push_back(graph::no_value);
+      else
+        results.push_back(graph::no_value);
     }
     return results;
   }
@@ -545,31 +611,38 @@ class Reader {
       if (kind == "as_name") name = text_of(symbol, "a symbolic input");
     }
     if (name.empty()) return;
-    if (const auto* ref = std::get_if<graph::ValueRef>(&argument)) inner.values.emplace(name, ref->id);
-    else inner.constants.emplace(name, argument);
+    if (const auto* ref = std::get_if<graph::ValueRef>(&argument))
+      inner.values.emplace(name, ref->id);
+    else
+      inner.constants.emplace(name, argument);
   }
 
   // Gives the results of a higher-order node the names its outputs carry.
   void name_results(const array& outputs, const std::vector<graph::ValueId>& results, Scope& scope) {
     size_t next = 0;
     const auto bind_name = [&](std::string_view name) {
-      if (next >= results.size()) fail(ErrorCode::parse, fmt::format("node '{}' has more results than its graph returns", current_));
+      if (next >= results.size())
+        fail(ErrorCode::parse, fmt::format("node '{}' has more results than its graph returns", current_));
       scope.values.emplace(name, results[next++]);
     };
     for (const element output : outputs) {
       const auto [tag, value] = tagged(output, "a result");
-      if (tag == "as_tensor") bind_name(tensor_name(value));
+      if (tag == "as_tensor")
+        bind_name(tensor_name(value));
       else if (tag == "as_tensors")
         for (const element item : take(value.get_array(), "a list of results")) bind_name(tensor_name(item));
-      else ++next;
+      else
+        ++next;
     }
   }
 
   bool read_higher_order(std::string_view target, const array& inputs, const array& outputs, Scope& scope, int depth) {
-    if (target == "higher_order.wrap_with_set_grad_enabled" || target == "higher_order.wrap_with_autocast" || target == "higher_order.wrap" || target == "higher_order.invoke_subgraph" ||
+    if (target == "higher_order.wrap_with_set_grad_enabled" || target == "higher_order.wrap_with_autocast" ||
+        target == "higher_order.wrap" || target == "higher_order.invoke_subgraph" ||
         target == "higher_order.tag_activation_checkpoint" || target == "higher_order.strict_mode") {
       const HigherOrderArguments arguments = higher_order_arguments(inputs, scope);
-      if (arguments.graphs.size() != 1) fail(ErrorCode::parse, fmt::format("node '{}' ({}) has no graph", current_, target));
+      if (arguments.graphs.size() != 1)
+        fail(ErrorCode::parse, fmt::format("node '{}' ({}) has no graph", current_, target));
       std::vector<graph::Argument> passed = arguments.after;
       // invoke_subgraph passes an identifier first
       if (!passed.empty() && std::holds_alternative<std::string>(passed[0])) passed.erase(passed.begin());
@@ -578,7 +651,8 @@ class Reader {
     }
     if (target == "higher_order.cond") {
       const HigherOrderArguments arguments = higher_order_arguments(inputs, scope);
-      if (arguments.graphs.size() != 2 || arguments.before.size() != 1) fail(ErrorCode::parse, fmt::format("node '{}' ({}) lacks a condition or a branch", current_, target));
+      if (arguments.graphs.size() != 2 || arguments.before.size() != 1)
+        fail(ErrorCode::parse, fmt::format("node '{}' ({}) lacks a condition or a branch", current_, target));
       read_cond(arguments, outputs, scope, depth);
       return true;
     }
@@ -592,18 +666,22 @@ class Reader {
   // Both branches are computed and the condition chooses, unless it is known.
   void read_cond(const HigherOrderArguments& arguments, const array& outputs, Scope& scope, int depth) {
     const graph::Argument& condition = arguments.before[0];
-    if (const auto* known = std::get_if<bool>(&condition)) return name_results(outputs, inline_graph(arguments.graphs[*known ? 0 : 1], arguments.after, depth), scope);
-    if (const auto* known = std::get_if<int64_t>(&condition)) return name_results(outputs, inline_graph(arguments.graphs[*known ? 0 : 1], arguments.after, depth), scope);
+    if (const auto* known = std::get_if<bool>(&condition))
+      return name_results(outputs, inline_graph(arguments.graphs[*known ? 0 : 1], arguments.after, depth), scope);
+    if (const auto* known = std::get_if<int64_t>(&condition))
+      return name_results(outputs, inline_graph(arguments.graphs[*known ? 0 : 1], arguments.after, depth), scope);
     const std::vector<graph::ValueId> yes = inline_graph(arguments.graphs[0], arguments.after, depth);
     const std::vector<graph::ValueId> no = inline_graph(arguments.graphs[1], arguments.after, depth);
-    graph_.assumptions.push_back(fmt::format("'{}' chooses between two branches by data; both are computed here", current_));
+    graph_.assumptions.push_back(
+        fmt::format("'{}' chooses between two branches by data; both are computed here", current_));
     std::vector<graph::ValueId> chosen;
     for (size_t i = 0; i < yes.size() && i < no.size(); ++i) {
       graph::Node node;
       node.target = "aten.where.self";
       node.name = current_;
       node.arguments = {{"condition", condition}, {"self", graph::ValueRef{yes[i]}}, {"other", graph::ValueRef{no[i]}}};
-      const graph::ValueId id = graph_.add_value(current_, yes[i] == graph::no_value ? std::nullopt : graph_.values[yes[i]].type);
+      const graph::ValueId id =
+          graph_.add_value(current_, yes[i] == graph::no_value ? std::nullopt : graph_.values[yes[i]].type);
       node.results = {id};
       chosen.push_back(id);
       graph_.nodes.push_back(std::move(node));
@@ -614,7 +692,8 @@ class Reader {
   // scan(combine, init, xs, additional): the body becomes a subgraph, its definition lives in `ops`.
   void read_scan(const array& inputs, const array& outputs, Scope& scope, int depth) {
     const HigherOrderArguments arguments = higher_order_arguments(inputs, scope);
-    if (arguments.graphs.size() != 1 || arguments.list_sizes.size() < 2) fail(ErrorCode::parse, fmt::format("node '{}' (higher_order.scan) lacks its graph or its arguments", current_));
+    if (arguments.graphs.size() != 1 || arguments.list_sizes.size() < 2)
+      fail(ErrorCode::parse, fmt::format("node '{}' (higher_order.scan) lacks its graph or its arguments", current_));
     Reader body;
     body.symbols_ = symbols_;
     Scope inner;
@@ -643,7 +722,10 @@ class Reader {
       if (list < 3 && ref) lists[list].push_back(ref->id);
       ++in_list;
     }
-    node.arguments = {{"body", graph::SubgraphRef{uint32_t(graph_.subgraphs.size() - 1)}}, {"init", lists[0]}, {"xs", lists[1]}, {"additional", lists[2]}};
+    node.arguments = {{"body", graph::SubgraphRef{uint32_t(graph_.subgraphs.size() - 1)}},
+                      {"init", lists[0]},
+                      {"xs", lists[1]},
+                      {"additional", lists[2]}};
     for (const element output : outputs) read_result(node, output, scope);
     graph_.nodes.push_back(std::move(node));
   }
@@ -657,12 +739,17 @@ class Reader {
 }  // namespace
 
 Result<graph::Graph> parse_torch_export(std::string_view json, std::string_view file) {
-  const auto error = [&](ErrorCode code, std::string message, std::string hint) { return Error{code, std::move(message), std::move(hint), {std::string(file)}}; };
-  if (json.size() > max_text) return error(ErrorCode::limit, fmt::format("the program text has {} bytes; the limit is {}", json.size(), max_text), "export without weights, or split the program");
+  const auto error = [&](ErrorCode code, std::string message, std::string hint) {
+    return Error{code, std::move(message), std::move(hint), {std::string(file)}};
+  };
+  if (json.size() > max_text)
+    return error(ErrorCode::limit, fmt::format("the program text has {} bytes; the limit is {}", json.size(), max_text),
+                 "export without weights, or split the program");
   simdjson::dom::parser parser(max_text + 64);
   element root;
   if (const auto code = parser.parse(json.data(), json.size()).get(root); code != simdjson::SUCCESS)
-    return error(ErrorCode::parse, fmt::format("not valid JSON: {}", simdjson::error_message(code)), "the file should be what torch.export.save writes");
+    return error(ErrorCode::parse, fmt::format("not valid JSON: {}", simdjson::error_message(code)),
+                 "the file should be what torch.export.save writes");
   try {
     return Reader().run(take(root.get_object(), "the program"));
   } catch (const Failure& failure) {

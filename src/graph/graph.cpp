@@ -70,7 +70,9 @@ struct ArgumentHasher {
 
 }  // namespace
 
-std::string to_string(const TensorType& type) { return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape)); }
+std::string to_string(const TensorType& type) {
+  return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape));
+}
 
 ValueId Graph::add_value(std::string value_name, std::optional<TensorType> type) {
   values.push_back({std::move(value_name), std::move(type)});
@@ -81,15 +83,22 @@ Status check(const Graph& graph) {
   std::vector<bool> defined(graph.values.size(), false);
   const auto define = [&](ValueId id, const std::string& where) -> Status {
     if (id == no_value) return Ok{};
-    if (id >= defined.size()) return Error{ErrorCode::internal, fmt::format("{} names a value that does not exist", where)};
-    if (defined[id]) return Error{ErrorCode::name, fmt::format("{} defines '{}', which is already defined", where, graph.values[id].name), "the graph must define every value once"};
+    if (id >= defined.size())
+      return Error{ErrorCode::internal, fmt::format("{} names a value that does not exist", where)};
+    if (defined[id])
+      return Error{ErrorCode::name,
+                   fmt::format("{} defines '{}', which is already defined", where, graph.values[id].name),
+                   "the graph must define every value once"};
     defined[id] = true;
     return Ok{};
   };
   const auto use = [&](ValueId id, const std::string& where) -> Status {
     if (id == no_value) return Ok{};
     if (id >= defined.size() || !defined[id])
-      return Error{ErrorCode::name, fmt::format("{} uses '{}' before it is defined", where, id < defined.size() ? graph.values[id].name : "?"), "the graph is cyclic or its nodes are out of order"};
+      return Error{
+          ErrorCode::name,
+          fmt::format("{} uses '{}' before it is defined", where, id < defined.size() ? graph.values[id].name : "?"),
+          "the graph is cyclic or its nodes are out of order"};
     return Ok{};
   };
   for (const Input& input : graph.inputs) LL_DO(define(input.value, "an input"));
@@ -100,7 +109,8 @@ Status check(const Graph& graph) {
       if (const auto* list = std::get_if<std::vector<ValueId>>(&argument.value))
         for (const ValueId id : *list) LL_DO(use(id, where));
       if (const auto* sub = std::get_if<SubgraphRef>(&argument.value))
-        if (sub->index >= graph.subgraphs.size()) return Error{ErrorCode::internal, fmt::format("{} names a subgraph that does not exist", where)};
+        if (sub->index >= graph.subgraphs.size())
+          return Error{ErrorCode::internal, fmt::format("{} names a subgraph that does not exist", where)};
     }
     for (const ValueId id : node.results) LL_DO(define(id, where));
   }

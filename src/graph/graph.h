@@ -41,7 +41,9 @@ struct SubgraphRef {
 };
 
 // monostate is Python's None; a list of values may have holes (no_value).
-using Argument = std::variant<std::monostate, ValueRef, std::vector<ValueId>, bool, int64_t, double, std::complex<double>, std::string, DType, std::vector<int64_t>, std::vector<double>, SubgraphRef>;
+using Argument =
+    std::variant<std::monostate, ValueRef, std::vector<ValueId>, bool, int64_t, double, std::complex<double>,
+                 std::string, DType, std::vector<int64_t>, std::vector<double>, SubgraphRef>;
 
 struct NamedArgument {
   std::string name;  // empty for a positional argument of a source that does not name them
@@ -60,8 +62,8 @@ enum class InputKind : uint8_t { user, parameter, buffer, constant };
 struct Input {
   ValueId value = no_value;
   InputKind kind = InputKind::user;
-  std::string source;                // qualified name of a parameter or buffer; equal names are one storage
-  std::optional<Tensor> known;       // values, where the artefact carries them
+  std::string source;           // qualified name of a parameter or buffer; equal names are one storage
+  std::optional<Tensor> known;  // values, where the artefact carries them
 };
 
 struct Output {
@@ -75,8 +77,8 @@ struct Graph {
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<Output> outputs;
-  std::vector<Graph> subgraphs;           // bodies of higher-order operators that are not inlined
-  std::vector<std::string> assumptions;   // what the front end had to assume, such as the value of a symbolic size
+  std::vector<Graph> subgraphs;          // bodies of higher-order operators that are not inlined
+  std::vector<std::string> assumptions;  // what the front end had to assume, such as the value of a symbolic size
 
   ValueId add_value(std::string name, std::optional<TensorType> type = {});
 };

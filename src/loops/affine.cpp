@@ -7,7 +7,8 @@ namespace {
 std::optional<Affine> add_scaled(const Affine& a, const Affine& b, int64_t scale) {
   Affine sum;
   int64_t scaled = 0;
-  if (__builtin_mul_overflow(b.constant, scale, &scaled) || __builtin_add_overflow(a.constant, scaled, &sum.constant)) return std::nullopt;
+  if (__builtin_mul_overflow(b.constant, scale, &scaled) || __builtin_add_overflow(a.constant, scaled, &sum.constant))
+    return std::nullopt;
   auto x = a.terms.begin();
   auto y = b.terms.begin();
   while (x != a.terms.end() || y != b.terms.end()) {

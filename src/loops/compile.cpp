@@ -128,7 +128,8 @@ struct Run {
     if (run.statement <= statement) return;
     run.statement = statement;
     const Program& program = *run.loaded.program;
-    run.error = array < 0 ? write_outside(program, ArrayId(statement), dimension, subscript) : read_outside(program, ArrayId(statement), ArrayId(array), dimension, subscript);
+    run.error = array < 0 ? write_outside(program, ArrayId(statement), dimension, subscript)
+                          : read_outside(program, ArrayId(statement), ArrayId(array), dimension, subscript);
   }
 
   static int opaque(void* self, int32_t number, const void* const* operands, void* const* results) {
@@ -160,7 +161,9 @@ struct Run {
     }
     for (Tensor& tensor : made) to.push_back(&tensor);
     if (Status status = run_opaque(operation, from, to); !status.ok()) {
-      if (!operation.results.empty()) status.error().message = fmt::format("in '{}': {}", program.arrays[operation.results[0]].name, status.error().message);
+      if (!operation.results.empty())
+        status.error().message =
+            fmt::format("in '{}': {}", program.arrays[operation.results[0]].name, status.error().message);
       return status;
     }
     for (size_t i = 0; i < made.size(); ++i)
@@ -171,9 +174,17 @@ struct Run {
 
 Status check_tensor(const Array& declared, const Tensor& given, std::string_view what) {
   if (given.dtype() != declared.dtype)
-    return Error{ErrorCode::type, fmt::format("{} '{}' is declared {}, but {} is given", what, declared.name, name(declared.dtype), name(given.dtype())), "", {}};
+    return Error{ErrorCode::type,
+                 fmt::format("{} '{}' is declared {}, but {} is given", what, declared.name, name(declared.dtype),
+                             name(given.dtype())),
+                 "",
+                 {}};
   if (given.shape() != declared.shape)
-    return Error{ErrorCode::shape, fmt::format("{} '{}' is declared {}, but {} is given", what, declared.name, to_string(declared.shape), to_string(given.shape())), "", {}};
+    return Error{ErrorCode::shape,
+                 fmt::format("{} '{}' is declared {}, but {} is given", what, declared.name, to_string(declared.shape),
+                             to_string(given.shape())),
+                 "",
+                 {}};
   return Ok{};
 }
 
@@ -213,15 +224,26 @@ Result<std::vector<Tensor>> CompiledPrograms::run(size_t which, const std::vecto
   return outputs;
 }
 
-Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs) const {
+Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>& inputs,
+                                  const std::vector<Tensor*>& outputs) const {
   const LoadedProgram& loaded = state_->programs[which];
   const Program& program = *loaded.program;
   if (inputs.size() != program.inputs.size())
-    return Error{ErrorCode::usage, fmt::format("program '{}' takes {} inputs, but {} are given", program.name, program.inputs.size(), inputs.size()), "", {}};
+    return Error{ErrorCode::usage,
+                 fmt::format("program '{}' takes {} inputs, but {} are given", program.name, program.inputs.size(),
+                             inputs.size()),
+                 "",
+                 {}};
   if (outputs.size() != program.outputs.size())
-    return Error{ErrorCode::usage, fmt::format("program '{}' gives {} outputs, but {} are taken", program.name, program.outputs.size(), outputs.size()), "", {}};
-  for (size_t i = 0; i < inputs.size(); ++i) LL_DO(check_tensor(program.arrays[program.inputs[i]], *inputs[i], "input"));
-  for (size_t i = 0; i < outputs.size(); ++i) LL_DO(check_tensor(program.arrays[program.outputs[i].array], *outputs[i], "output"));
+    return Error{ErrorCode::usage,
+                 fmt::format("program '{}' gives {} outputs, but {} are taken", program.name, program.outputs.size(),
+                             outputs.size()),
+                 "",
+                 {}};
+  for (size_t i = 0; i < inputs.size(); ++i)
+    LL_DO(check_tensor(program.arrays[program.inputs[i]], *inputs[i], "input"));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    LL_DO(check_tensor(program.arrays[program.outputs[i].array], *outputs[i], "output"));
   std::vector<Tensor> copies;  // of inputs whose storage an output takes while others may still read it
   std::vector<const void*> from;
   std::vector<void*> to;
@@ -239,7 +261,8 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
   const int status = loaded.entry(&host, from.data(), to.data());
   if (run.error) return *run.error;
   if (status == 0) return Ok{};
-  if (status == no_memory) return Error{ErrorCode::limit, fmt::format("program '{}' needs more memory than there is", program.name), "", {}};
+  if (status == no_memory)
+    return Error{ErrorCode::limit, fmt::format("program '{}' needs more memory than there is", program.name), "", {}};
   return Error{ErrorCode::internal, fmt::format("program '{}' failed", program.name), "", {}};
 }
 
@@ -256,14 +279,23 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
     std::error_code ignored;
     std::filesystem::remove_all(library.remove_after_loading, ignored);
   }
-  if (state->library == nullptr) return Error{ErrorCode::io, fmt::format("compiled code can not be loaded: {}", problem), "remove the file, or set LIGHTLINE_CACHE to a directory that allows execution", {}};
+  if (state->library == nullptr)
+    return Error{ErrorCode::io,
+                 fmt::format("compiled code can not be loaded: {}", problem),
+                 "remove the file, or set LIGHTLINE_CACHE to a directory that allows execution",
+                 {}};
   // Threads of the OpenMP library outlive the code that started them: it must stay when the code goes.
-  for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"}) dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"})
+    dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   for (size_t i = 0; i < programs.size(); ++i) {
     LoadedProgram loaded{programs[i], nullptr, c::opaque_operations(*programs[i]), {}};
     const std::string name = programs.size() == 1 ? symbol : fmt::format("{}_{}", symbol, i);
     loaded.entry = reinterpret_cast<Entry>(dlsym(state->library, name.c_str()));
-    if (loaded.entry == nullptr) return Error{ErrorCode::io, fmt::format("'{}' is not what was compiled: it has no '{}'", library.path, name), "remove the file", {}};
+    if (loaded.entry == nullptr)
+      return Error{ErrorCode::io,
+                   fmt::format("'{}' is not what was compiled: it has no '{}'", library.path, name),
+                   "remove the file",
+                   {}};
     const c::Uses uses = c::find_uses(*programs[i]);
     for (size_t output = 0; output < programs[i]->outputs.size(); ++output) {
       auto& list = loaded.in_place.emplace_back();

@@ -53,7 +53,9 @@ std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string text, line;
   while (std::getline(file, line) && !line.empty())
-    if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features") || line.starts_with("CPU part")) text += line + "\n";
+    if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features") ||
+        line.starts_with("CPU part"))
+      text += line + "\n";
   return text;
 }
 
@@ -75,7 +77,15 @@ struct Attempt {
 };
 
 Words flags(const CompileOptions& options, const Attempt& attempt) {
-  Words list{"-std=gnu11", fmt::format("-O{}", options.optimization), "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-semantic-interposition"};
+  Words list{"-std=gnu11",
+             fmt::format("-O{}", options.optimization),
+             "-fPIC",
+             "-shared",
+             "-w",
+             "-fno-math-errno",
+             "-fno-trapping-math",
+             "-ffp-contract=fast",
+             "-fno-semantic-interposition"};
   if (attempt.native) list.push_back("-march=native");
   list.push_back(attempt.threads ? "-fopenmp" : "-fopenmp-simd");
   if (attempt.vectors) list.push_back(fmt::format("-DLL_MVEC={}", vector_library()));
@@ -85,7 +95,8 @@ Words flags(const CompileOptions& options, const Attempt& attempt) {
 bool is_ours(const std::string& path, bool directory) {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) return false;
-  return (directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) && status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return (directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool prepare_directory(const std::string& path) {
@@ -99,7 +110,11 @@ bool prepare_directory(const std::string& path) {
 Result<std::string> temporary_directory() {
   std::string path = environment("TMPDIR");
   path = (path.empty() ? "/tmp" : path) + "/lightline-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) return Error{ErrorCode::io, fmt::format("no directory for compiled code: '{}' can not be made", path), "set LIGHTLINE_CACHE to a directory that can be written to", {}};
+  if (mkdtemp(path.data()) == nullptr)
+    return Error{ErrorCode::io,
+                 fmt::format("no directory for compiled code: '{}' can not be made", path),
+                 "set LIGHTLINE_CACHE to a directory that can be written to",
+                 {}};
   return path;
 }
 
@@ -109,10 +124,12 @@ std::string first_lines(const std::string& text, int count) {
   return text.substr(0, end);
 }
 
-Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source, const std::string& output) {
+Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source,
+                    const std::string& output) {
   const bool vectors = vector_library() > 0;
   ProcessResult last;
-  for (const Attempt& attempt : {Attempt{vectors, options.openmp, true}, Attempt{false, options.openmp, true}, Attempt{false, false, true}, Attempt{false, false, false}}) {
+  for (const Attempt& attempt : {Attempt{vectors, options.openmp, true}, Attempt{false, options.openmp, true},
+                                 Attempt{false, false, true}, Attempt{false, false, false}}) {
     Words arguments = command;
     for (const std::string& flag : flags(options, attempt)) arguments.push_back(flag);
     arguments.insert(arguments.end(), {"-o", output, source});
@@ -121,7 +138,10 @@ Status run_compiler(const Words& command, const CompileOptions& options, const s
     LL_TRY(last, run_process(arguments));
     if (last.status == 0) return Ok{};
   }
-  return Error{ErrorCode::internal, fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], first_lines(last.output, 4)), fmt::format("use --backend interp; the code is {}", source), {}};
+  return Error{ErrorCode::internal,
+               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], first_lines(last.output, 4)),
+               fmt::format("use --backend interp; the code is {}", source),
+               {}};
 }
 
 }  // namespace
@@ -132,7 +152,10 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   ask.push_back("--version");
   const auto version = run_process(ask);
   if (!version.ok() || version->status == 127)
-    return Error{ErrorCode::unsupported, fmt::format("there is no C compiler: '{}' can not be started", command[0]), "install gcc, set LIGHTLINE_CC, or use --backend interp", {}};
+    return Error{ErrorCode::unsupported,
+                 fmt::format("there is no C compiler: '{}' can not be started", command[0]),
+                 "install gcc, set LIGHTLINE_CC, or use --backend interp",
+                 {}};
   std::string identity = version->output + processor();
   for (const Words& words : {command, flags(options, {vector_library() > 0, options.openmp, true})})
     for (const std::string& word : words) identity += word + "\n";
@@ -154,7 +177,8 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   LL_DO(write_file(text, source));
   LL_DO(run_compiler(command, options, text, binary));
   chmod(binary.c_str(), 0700);
-  if (rename(binary.c_str(), library.path.c_str()) != 0) return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
+  if (rename(binary.c_str(), library.path.c_str()) != 0)
+    return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
   rename(text.c_str(), (directory + "/" + key + ".c").c_str());
   return library;
 }

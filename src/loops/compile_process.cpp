@@ -15,7 +15,9 @@ extern char** environ;
 namespace lightline::loops {
 
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments) {
-  const auto failure = [&](int code) { return Error{ErrorCode::io, fmt::format("'{}' can not be started: {}", arguments[0], std::strerror(code)), "", {}}; };
+  const auto failure = [&](int code) {
+    return Error{ErrorCode::io, fmt::format("'{}' can not be started: {}", arguments[0], std::strerror(code)), "", {}};
+  };
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return failure(errno);
   posix_spawn_file_actions_t actions;
@@ -38,8 +40,10 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments) {
   char buffer[4096];
   for (;;) {
     const ssize_t count = read(ends[0], buffer, sizeof buffer);
-    if (count > 0) result.output.append(buffer, size_t(count));
-    else if (count == 0 || errno != EINTR) break;
+    if (count > 0)
+      result.output.append(buffer, size_t(count));
+    else if (count == 0 || errno != EINTR)
+      break;
   }
   close(ends[0]);
   int status = 0;

@@ -16,7 +16,8 @@ namespace {
 using namespace c;
 
 std::string replace_all(std::string text, std::string_view what, std::string_view by) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
   return text;
 }
 
@@ -70,7 +71,8 @@ class StepFunctions {
       }
       size_t digits = at + 1;
       while (digits < end && std::isdigit(uint8_t(text[digits]))) ++digits;
-      const bool is_name = std::string_view("abrstvx").find(text[at]) != std::string_view::npos && digits > at + 1 && (digits == end || text[digits] == '_');
+      const bool is_name = std::string_view("abrtvx").find(text[at]) != std::string_view::npos && digits > at + 1 &&
+                           (digits == end || text[digits] == '_');
       if (is_name) {
         const auto number = numbers.try_emplace(text.substr(at, digits - at), numbers.size()).first->second;
         result += text[at];
@@ -90,15 +92,24 @@ class StepFunctions {
 class ProgramWriter {
  public:
   ProgramWriter(const Program& program, Plan plan, std::string symbol, StepFunctions& functions)
-      : program_(program), plan_(std::move(plan)), layout_(make_layout(plan_)), symbol_(std::move(symbol)), functions_(functions) {}
+      : program_(program),
+        plan_(std::move(plan)),
+        layout_(make_layout(plan_)),
+        symbol_(std::move(symbol)),
+        functions_(functions) {}
 
   std::string run() {
     std::string body;
     steps(plan_.steps, body);
     outputs(body);
     const std::string pointers = declare();
-    std::string text = tables_ + fmt::format("int {}(const struct ll_host* H, const void* const* inputs, void* const* outputs) {{\n(void)inputs;\n(void)outputs;\nint failed = 0;\n", symbol_);
-    if (layout_.workspace > 0) text += fmt::format("char* workspace = (char*)H->allocate(H->self, (size_t){});\nif (!workspace) return 2;\n", layout_.workspace);
+    std::string text = tables_ + fmt::format(
+                                     "int {}(const struct ll_host* H, const void* const* inputs, void* const* outputs) "
+                                     "{{\n(void)inputs;\n(void)outputs;\nint failed = 0;\n",
+                                     symbol_);
+    if (layout_.workspace > 0)
+      text += fmt::format("char* workspace = (char*)H->allocate(H->self, (size_t){});\nif (!workspace) return 2;\n",
+                          layout_.workspace);
     text += pointers + body;
     if (body.find("goto done") != std::string::npos) text += "done:\n";
     if (layout_.workspace > 0) text += "H->release(H->self, workspace);\n";
@@ -116,22 +127,26 @@ class ProgramWriter {
     std::string text;
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       const ArrayId id = program_.inputs[i];
-      text += fmt::format("const {}* {} = (const {}*)inputs[{}];\n(void){};\n", type_of(id), array_name(id), type_of(id), i, array_name(id));
+      text += fmt::format("const {}* {} = (const {}*)inputs[{}];\n(void){};\n", type_of(id), array_name(id),
+                          type_of(id), i, array_name(id));
     }
     std::vector<bool> done(program_.arrays.size(), false);
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       const ArrayId id = program_.outputs[i].array;
       if (is_input(id) || plan_.constant[id] != nullptr || done[id]) continue;
       done[id] = true;
-      text += fmt::format("{}* {} = ({}*)outputs[{}];\n(void){};\n", type_of(id), array_name(id), type_of(id), i, array_name(id));
+      text += fmt::format("{}* {} = ({}*)outputs[{}];\n(void){};\n", type_of(id), array_name(id), type_of(id), i,
+                          array_name(id));
     }
     for (ArrayId id = 0; id < program_.arrays.size(); ++id) {
       if (done[id] || is_input(id) || layout_.assigned[id] || !layout_.stored[id]) continue;
       if (const Constant* constant = plan_.constant[id]) {
         table(*constant);
-        text += fmt::format("const {}* {} = {}_table{};\n(void){};\n", type_of(id), array_name(id), symbol_, id, array_name(id));
+        text += fmt::format("const {}* {} = {}_table{};\n(void){};\n", type_of(id), array_name(id), symbol_, id,
+                            array_name(id));
       } else if (layout_.offset[id] >= 0) {
-        text += fmt::format("{}* {} = ({}*)(workspace + {});\n(void){};\n", type_of(id), array_name(id), type_of(id), layout_.offset[id], array_name(id));
+        text += fmt::format("{}* {} = ({}*)(workspace + {});\n(void){};\n", type_of(id), array_name(id), type_of(id),
+                            layout_.offset[id], array_name(id));
       } else {
         text += fmt::format("{}* {} = NULL;\n(void){};\n", type_of(id), array_name(id), array_name(id));
       }
@@ -155,7 +170,8 @@ class ProgramWriter {
       values += std::to_string(byte_size(dtype) == 2 ? one.as<uint16_t>()[0] : one.as<uint8_t>()[0]);
     }
     if (values.empty()) values = "0";
-    tables_ += fmt::format("static const {} {}_table{}[] __attribute__((aligned(64))) = {{\n{}\n}};\n\n", storage_type(dtype), symbol_, constant.result, values);
+    tables_ += fmt::format("static const {} {}_table{}[] __attribute__((aligned(64))) = {{\n{}\n}};\n\n",
+                           storage_type(dtype), symbol_, constant.result, values);
   }
 
   void outputs(std::string& body) {
@@ -165,7 +181,8 @@ class ProgramWriter {
       const bool in_place = !is_input(id) && plan_.constant[id] == nullptr && size_t(first) == i;
       if (in_place || bytes_of(id) == 0) continue;
       const std::string to = fmt::format("outputs[{}]", i);
-      body += fmt::format("if ({} != (const void*){}) ll_copy({}, {}, (size_t){});\n", to, array_name(id), to, array_name(id), bytes_of(id));
+      body += fmt::format("if ({} != (const void*){}) ll_copy({}, {}, (size_t){});\n", to, array_name(id), to,
+                          array_name(id), bytes_of(id));
     }
   }
 
@@ -173,11 +190,16 @@ class ProgramWriter {
   void steps(const std::vector<Step>& list, std::string& body) {
     for (const Step& step : list) {
       const std::string name(StepFunctions::step_name);
-      if (const auto* nest = std::get_if<NestStep>(&step.node)) call(emit_nest(plan_, *nest, layout_.stored, name), body);
-      else if (const auto* contraction = std::get_if<ContractionStep>(&step.node)) call(emit_contraction(plan_, *contraction, layout_.stored, name), body);
-      else if (const auto* scatter = std::get_if<ScatterStep>(&step.node)) call(emit_scatter(plan_, *scatter, name), body);
-      else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node)) call(*opaque, body);
-      else repeat(std::get<RepeatStep>(step.node), body);
+      if (const auto* nest = std::get_if<NestStep>(&step.node))
+        call(emit_nest(plan_, *nest, layout_.stored, name), body);
+      else if (const auto* contraction = std::get_if<ContractionStep>(&step.node))
+        call(emit_contraction(plan_, *contraction, layout_.stored, name), body);
+      else if (const auto* scatter = std::get_if<ScatterStep>(&step.node))
+        call(emit_scatter(plan_, *scatter, name), body);
+      else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node))
+        call(*opaque, body);
+      else
+        repeat(std::get<RepeatStep>(step.node), body);
     }
   }
 
@@ -192,10 +214,14 @@ class ProgramWriter {
   void call(const OpaqueStep& step, std::string& body) {
     const auto list = [](const std::vector<ArrayId>& arrays) {
       std::string text = "NULL";
-      for (size_t i = 0; i < arrays.size(); ++i) text = i == 0 ? array_name(arrays[i]) : text + ", " + array_name(arrays[i]);
+      for (size_t i = 0; i < arrays.size(); ++i)
+        text = i == 0 ? array_name(arrays[i]) : text + ", " + array_name(arrays[i]);
       return text;
     };
-    body += fmt::format("{{\nconst void* operands[] = {{{}}};\nvoid* results[] = {{{}}};\nif ((failed = H->opaque(H->self, {}, operands, results))) goto done;\n}}\n", list(step.operation->operands), list(step.operation->results), step.number);
+    body += fmt::format(
+        "{{\nconst void* operands[] = {{{}}};\nvoid* results[] = {{{}}};\nif ((failed = H->opaque(H->self, {}, "
+        "operands, results))) goto done;\n}}\n",
+        list(step.operation->operands), list(step.operation->results), step.number);
   }
 
   // A carried array moves between its result and a second buffer, such that the last step ends in the result.
@@ -208,24 +234,36 @@ class ProgramWriter {
     for (size_t i = 0; i < node.carries.size(); ++i) {
       const auto& [inner, init, next] = node.carries[i];
       const std::string result = array_name(node.results[i]), to = fmt::format("next{}", inner);
-      before += fmt::format("const {}* {} = {};\n(void){};\n", type_of(inner), array_name(inner), array_name(init), array_name(inner));
-      if (carries[i].extra >= 0) start += fmt::format("{}* {} = ({} - {}) & 1 ? ({}*)(workspace + {}) : {};\n", type_of(inner), to, count - 1, var_name(step.counter), type_of(inner), carries[i].extra, result);
-      else start += fmt::format("{}* {} = {};\n", type_of(inner), to, result);
-      if (carries[i].writes_next) start += fmt::format("{}* {} = {};\n", type_of(next), array_name(next), to);
-      else if (bytes_of(inner) > 0) end += fmt::format("ll_copy({}, {}, (size_t){});\n", to, array_name(next), bytes_of(inner));
+      before += fmt::format("const {}* {} = {};\n(void){};\n", type_of(inner), array_name(inner), array_name(init),
+                            array_name(inner));
+      if (carries[i].extra >= 0)
+        start += fmt::format("{}* {} = ({} - {}) & 1 ? ({}*)(workspace + {}) : {};\n", type_of(inner), to, count - 1,
+                             var_name(step.counter), type_of(inner), carries[i].extra, result);
+      else
+        start += fmt::format("{}* {} = {};\n", type_of(inner), to, result);
+      if (carries[i].writes_next)
+        start += fmt::format("{}* {} = {};\n", type_of(next), array_name(next), to);
+      else if (bytes_of(inner) > 0)
+        end += fmt::format("ll_copy({}, {}, (size_t){});\n", to, array_name(next), bytes_of(inner));
       swap += fmt::format("{} = {};\n", array_name(inner), to);
-      if (count == 0 && bytes_of(inner) > 0) before += fmt::format("ll_copy({}, {}, (size_t){});\n", result, array_name(init), bytes_of(inner));
+      if (count == 0 && bytes_of(inner) > 0)
+        before += fmt::format("ll_copy({}, {}, (size_t){});\n", result, array_name(init), bytes_of(inner));
     }
     for (size_t i = 0; i < node.stacked.size(); ++i) {
       const ArrayId id = node.stacked[i];
-      const std::string slot = fmt::format("{} + {} * {}", array_name(node.results[node.carries.size() + i]), var_name(step.counter), size_of(array(id).shape));
-      if (in_place[i]) start += fmt::format("{}* {} = {};\n", type_of(id), array_name(id), slot);
-      else if (bytes_of(id) > 0) end += fmt::format("ll_copy({}, {}, (size_t){});\n", slot, array_name(id), bytes_of(id));
+      const std::string slot = fmt::format("{} + {} * {}", array_name(node.results[node.carries.size() + i]),
+                                           var_name(step.counter), size_of(array(id).shape));
+      if (in_place[i])
+        start += fmt::format("{}* {} = {};\n", type_of(id), array_name(id), slot);
+      else if (bytes_of(id) > 0)
+        end += fmt::format("ll_copy({}, {}, (size_t){});\n", slot, array_name(id), bytes_of(id));
     }
     std::string inside;
     steps(step.body, inside);
     body += "{\n" + before;
-    if (count > 0) body += fmt::format("for (int64_t {} = 0; {} < {}; ++{}) {{\n{}{}{}{}}}\n", var_name(step.counter), var_name(step.counter), count, var_name(step.counter), start, inside, end, swap);
+    if (count > 0)
+      body += fmt::format("for (int64_t {} = 0; {} < {}; ++{}) {{\n{}{}{}{}}}\n", var_name(step.counter),
+                          var_name(step.counter), count, var_name(step.counter), start, inside, end, swap);
     body += "}\n";
   }
 
@@ -237,18 +275,24 @@ class ProgramWriter {
   std::string tables_;
 };
 
-std::string put_type(std::string_view text, std::string_view type, std::string_view suffix) { return replace_all(replace_all(std::string(text), "@T@", type), "@N@", suffix); }
+std::string put_type(std::string_view text, std::string_view type, std::string_view suffix) {
+  return replace_all(replace_all(std::string(text), "@T@", type), "@N@", suffix);
+}
 
 }  // namespace
 
-Result<std::string> emit_c(const Program& program, std::string_view symbol) { return emit_c(std::vector<const Program*>{&program}, symbol); }
+Result<std::string> emit_c(const Program& program, std::string_view symbol) {
+  return emit_c(std::vector<const Program*>{&program}, symbol);
+}
 
 Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
   StepFunctions functions;
   std::string text;
   for (size_t i = 0; i < programs.size(); ++i) {
     LL_TRY(Plan plan, make_plan(*programs[i]));
-    text += ProgramWriter(*programs[i], std::move(plan), programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions).run();
+    text += ProgramWriter(*programs[i], std::move(plan),
+                          programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions)
+                .run();
   }
   std::string prelude;
   for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;

@@ -30,7 +30,8 @@ void for_each_load(const Nodes& nodes, NodeId root, Visit visit) {
 // How far apart neighbours along `var` are read.
 Stride stride_along(Nodes& nodes, const Program& program, const Node& load, VarId var) {
   const std::vector<NodeId> subscripts(nodes.operands(load).begin(), nodes.operands(load).end());
-  const auto coefficient = nodes.coefficient(nodes.position(subscripts, row_major(program.arrays[load.array].shape)), var);
+  const auto coefficient =
+      nodes.coefficient(nodes.position(subscripts, row_major(program.arrays[load.array].shape)), var);
   return {coefficient.has_value(), coefficient.value_or(0)};
 }
 
@@ -51,8 +52,11 @@ int score(Nodes& nodes, const Program& program, const std::vector<Node>& loads, 
 }
 
 void choose_reduction_order(Nodes& nodes, const Program& program, Kernel& kernel, const std::vector<Node>& loads) {
-  const bool in_order = kernel.reducer == Reducer::argmax || kernel.reducer == Reducer::argmin || compute_type(kernel.accumulator) != kernel.accumulator;
-  const auto value = [&](VarId var) { return score(nodes, program, loads, var) - (nodes.extent(var) < short_row ? 4 : 0); };
+  const bool in_order = kernel.reducer == Reducer::argmax || kernel.reducer == Reducer::argmin ||
+                        compute_type(kernel.accumulator) != kernel.accumulator;
+  const auto value = [&](VarId var) {
+    return score(nodes, program, loads, var) - (nodes.extent(var) < short_row ? 4 : 0);
+  };
   auto best = std::ranges::max_element(kernel.reduced, {}, value);
   if (in_order) best = kernel.reduced.end() - 1;
   if (!kernel.loops.empty() && kernel.loops.back() != kernel.scan) {
@@ -73,13 +77,15 @@ VarId transposed_loop(Nodes& nodes, const Program& program, const Kernel& kernel
     const Stride stride = stride_along(nodes, program, load, row);
     if (!stride.is_known || std::abs(stride.value) < 16) continue;
     for (const VarId other : kernel.loops)
-      if (other != row && nodes.extent(other) >= 16 && stride_along(nodes, program, load, other).value == 1) return other;
+      if (other != row && nodes.extent(other) >= 16 && stride_along(nodes, program, load, other).value == 1)
+        return other;
   }
   return none;
 }
 
 // Whether the first `depth` loops of `producer` are read by `reader` at its own loops.
-bool reads_same_iteration(const Nodes& nodes, const Node& load, const Kernel& producer, size_t depth, std::span<const VarId> reader) {
+bool reads_same_iteration(const Nodes& nodes, const Node& load, const Kernel& producer, size_t depth,
+                          std::span<const VarId> reader) {
   for (size_t level = 0; level < depth; ++level) {
     const auto dimension = std::ranges::find(producer.dims, producer.loops[level]) - producer.dims.begin();
     if (!nodes.is_var(nodes.operands(load)[size_t(dimension)], reader[level])) return false;
@@ -105,7 +111,8 @@ void choose_scan_order(const Nodes& nodes, Kernel& kernel) {
   if (scan == kernel.loops.end()) return;
   bool stays = true;
   for_each_load(nodes, kernel.body, [&](const Node& load) {
-    if (load.array == kernel.result) stays &= reads_same_iteration(nodes, load, kernel, size_t(scan - kernel.loops.begin()), kernel.loops);
+    if (load.array == kernel.result)
+      stays &= reads_same_iteration(nodes, load, kernel, size_t(scan - kernel.loops.begin()), kernel.loops);
   });
   if (!stays) std::rotate(kernel.loops.begin(), scan, scan + 1);
 }
@@ -123,8 +130,10 @@ void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
   });
   choose_scan_order(nodes, kernel);
   const std::vector<Node> loads = loads_of(nodes, kernel.body);
-  if (kernel.reducer == Reducer::none) kernel.transposed = transposed_loop(nodes, program, kernel, loads);
-  else if (!kernel.reduced.empty()) choose_reduction_order(nodes, program, kernel, loads);
+  if (kernel.reducer == Reducer::none)
+    kernel.transposed = transposed_loop(nodes, program, kernel, loads);
+  else if (!kernel.reduced.empty())
+    choose_reduction_order(nodes, program, kernel, loads);
   const bool innermost_is_row = kernel.tiled || kernel.reduced.empty();
   if (innermost_is_row && kernel.loops.empty()) return;
   const VarId innermost = innermost_is_row ? kernel.loops.back() : kernel.reduced.back();
@@ -136,7 +145,9 @@ void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
 bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const Kernel& kernel) {
   const Kernel& first = step.kernels[0];
   if (kernel.is_empty || kernel.shared_loops() == 0 || kernel.loops[0] == kernel.scan) return false;
-  if (first.is_empty || first.shared_loops() == 0 || first.loops[0] == first.scan || nodes.extent(first.loops[0]) != nodes.extent(kernel.loops[0])) return false;
+  if (first.is_empty || first.shared_loops() == 0 || first.loops[0] == first.scan ||
+      nodes.extent(first.loops[0]) != nodes.extent(kernel.loops[0]))
+    return false;
   int cost = kernel.cost;
   int64_t threads = nodes.extent(kernel.loops[0]);
   bool is_related = false;
@@ -153,7 +164,8 @@ bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, 
     threads = std::max(threads, shared);
     is_related = true;
     if (!reads) continue;
-    const int64_t row = size_of(program.arrays[other.result].shape) / shared * byte_size(program.arrays[other.result].dtype);
+    const int64_t row =
+        size_of(program.arrays[other.result].shape) / shared * byte_size(program.arrays[other.result].dtype);
     if (row > largest_row_bytes) return false;
   }
   return is_related && cost <= 2000 && (threads >= wanted_threads || kernel.points < little_work);
@@ -196,7 +208,8 @@ bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, Contr
 }  // namespace
 
 std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, const Kernel& kernel) {
-  if (kernel.reducer != Reducer::sum || kernel.reduced.empty() || kernel.scan != none || kernel.loops.size() < 2) return std::nullopt;
+  if (kernel.reducer != Reducer::sum || kernel.reduced.empty() || kernel.scan != none || kernel.loops.size() < 2)
+    return std::nullopt;
   if (kernel.accumulator != DType::f32 && kernel.accumulator != DType::f64) return std::nullopt;
   ContractionStep step;
   step.kernel = kernel;
@@ -222,7 +235,9 @@ std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, co
 
 bool can_follow(const Nodes& nodes, const Program&, const ContractionStep& step, const Kernel& kernel) {
   const Kernel& product = step.kernel;
-  if (kernel.reducer != Reducer::none || kernel.is_empty || kernel.scan != none || kernel.scalar_only || kernel.loops.size() != product.loops.size()) return false;
+  if (kernel.reducer != Reducer::none || kernel.is_empty || kernel.scan != none || kernel.scalar_only ||
+      kernel.loops.size() != product.loops.size())
+    return false;
   for (size_t level = 0; level < kernel.loops.size(); ++level)
     if (nodes.extent(kernel.loops[level]) != nodes.extent(product.loops[level])) return false;
   bool reads = false, fits = true;

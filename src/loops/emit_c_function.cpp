@@ -21,7 +21,8 @@ std::string integer_limit(DType type, bool greatest) {
 
 }  // namespace
 
-StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer, const std::vector<ArrayId>& written, const std::string& body) {
+StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer,
+                           const std::vector<ArrayId>& written, const std::string& body) {
   StepFunction function;
   function.arrays = writer.arrays();
   for (const ArrayId array : written)
@@ -31,10 +32,12 @@ StepFunction wrap_function(const Program& program, const std::string& name, cons
   std::string parameters = "const struct ll_host* H";
   for (const ArrayId array : function.arrays) {
     const bool is_written = std::ranges::find(written, array) != written.end();
-    parameters += fmt::format(", {}{}* restrict {}", is_written ? "" : "const ", storage_type(program.arrays[array].dtype), array_name(array));
+    parameters += fmt::format(", {}{}* restrict {}", is_written ? "" : "const ",
+                              storage_type(program.arrays[array].dtype), array_name(array));
   }
   for (const VarId var : function.counters) parameters += fmt::format(", int64_t {}", var_name(var));
-  function.text = fmt::format("LL_STEP int {}({}) {{\n(void)H;\n{}return {};\n}}\n\n", name, parameters, body, writer.has_checks() ? "*H->failed" : "0");
+  function.text = fmt::format("LL_STEP int {}({}) {{\n(void)H;\n{}return {};\n}}\n\n", name, parameters, body,
+                              writer.has_checks() ? "*H->failed" : "0");
   return function;
 }
 
@@ -64,8 +67,14 @@ std::string combine_text(Reducer reducer, DType accumulator, const std::string& 
   switch (reducer) {
     case Reducer::sum: text = call_text(Function::add, compute_type(accumulator), total, value, ""); break;
     case Reducer::prod: text = call_text(Function::mul, compute_type(accumulator), total, value, ""); break;
-    case Reducer::max: text = is_float(accumulator) ? fmt::format("ll_max_{}({}, {})", suffix(compute_type(accumulator)), total, value) : fmt::format("{} > {} ? {} : {}", value, total, value, total); break;
-    case Reducer::min: text = is_float(accumulator) ? fmt::format("ll_min_{}({}, {})", suffix(compute_type(accumulator)), total, value) : fmt::format("{} < {} ? {} : {}", value, total, value, total); break;
+    case Reducer::max:
+      text = is_float(accumulator) ? fmt::format("ll_max_{}({}, {})", suffix(compute_type(accumulator)), total, value)
+                                   : fmt::format("{} > {} ? {} : {}", value, total, value, total);
+      break;
+    case Reducer::min:
+      text = is_float(accumulator) ? fmt::format("ll_min_{}({}, {})", suffix(compute_type(accumulator)), total, value)
+                                   : fmt::format("{} < {} ? {} : {}", value, total, value, total);
+      break;
     case Reducer::all: text = fmt::format("{} & {}", total, value); break;
     case Reducer::any: text = fmt::format("{} | {}", total, value); break;
     default: text = value;
@@ -73,7 +82,9 @@ std::string combine_text(Reducer reducer, DType accumulator, const std::string& 
   return is_rounded(accumulator) ? cast_text(compute_type(accumulator), accumulator, text) : text;
 }
 
-bool keeps_nan(Reducer reducer, DType accumulator) { return is_float(accumulator) && (reducer == Reducer::max || reducer == Reducer::min); }
+bool keeps_nan(Reducer reducer, DType accumulator) {
+  return is_float(accumulator) && (reducer == Reducer::max || reducer == Reducer::min);
+}
 
 std::string reduction_clause(Reducer reducer, DType accumulator, const std::string& total) {
   if (is_rounded(accumulator) || accumulator == DType::c64) return "";
@@ -87,7 +98,8 @@ std::string reduction_clause(Reducer reducer, DType accumulator, const std::stri
     case Reducer::any: operation = "|"; break;
     default: return "";
   }
-  return fmt::format(" reduction({}:{}){}", operation, total, keeps_nan(reducer, accumulator) ? fmt::format(" reduction(|:{}_nan)", total) : "");
+  return fmt::format(" reduction({}:{}){}", operation, total,
+                     keeps_nan(reducer, accumulator) ? fmt::format(" reduction(|:{}_nan)", total) : "");
 }
 
 }  // namespace lightline::loops::c

@@ -29,7 +29,8 @@ inline constexpr double parallel_points = 1e5;
 
 inline std::string array_name(ArrayId array) { return std::string(1, 'a').append(std::to_string(array)); }
 // Puts parameters and the final check around a body. `written` arrays are not const.
-StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer, const std::vector<ArrayId>& written, const std::string& body);
+StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer,
+                           const std::vector<ArrayId>& written, const std::string& body);
 // What a reducer starts from.
 std::string empty_value(Reducer reducer, DType accumulator, DType result);
 // The C type an accumulator is kept in.

@@ -17,7 +17,8 @@ class Arena {
       if (size > bytes) free_.emplace(offset + bytes, size - bytes);
       return offset;
     }
-    if (!free_.empty() && std::prev(free_.end())->first + std::prev(free_.end())->second == end_) {  // grow the last part
+    if (!free_.empty() &&
+        std::prev(free_.end())->first + std::prev(free_.end())->second == end_) {  // grow the last part
       const int64_t offset = std::prev(free_.end())->first;
       free_.erase(std::prev(free_.end()));
       end_ = offset + bytes;
@@ -52,7 +53,12 @@ struct Lifetime {
 
 class LayoutMaker {
  public:
-  explicit LayoutMaker(const Plan& plan) : plan_(plan), program_(plan.program), producer_(program_.arrays.size(), nullptr), depth_(program_.arrays.size(), 0), life_(program_.arrays.size()) {
+  explicit LayoutMaker(const Plan& plan)
+      : plan_(plan),
+        program_(plan.program),
+        producer_(program_.arrays.size(), nullptr),
+        depth_(program_.arrays.size(), 0),
+        life_(program_.arrays.size()) {
     layout_.stored.assign(program_.arrays.size(), false);
     layout_.assigned.assign(program_.arrays.size(), false);
     layout_.offset.assign(program_.arrays.size(), -1);
@@ -78,11 +84,13 @@ class LayoutMaker {
 
   void find_stored(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
-      const bool is_loop = std::holds_alternative<NestStep>(step.node) || std::holds_alternative<ContractionStep>(step.node);
+      const bool is_loop =
+          std::holds_alternative<NestStep>(step.node) || std::holds_alternative<ContractionStep>(step.node);
       if (!is_loop)
         for (const ArrayId array : defined_by(step)) layout_.stored[array] = true;
       if (const auto* repeat = std::get_if<RepeatStep>(&step.node)) {
-        for (const auto& carry : repeat->repeat->carries) layout_.stored[carry.init] = layout_.stored[carry.next] = true;
+        for (const auto& carry : repeat->repeat->carries)
+          layout_.stored[carry.init] = layout_.stored[carry.next] = true;
         for (const ArrayId stacked : repeat->repeat->stacked) layout_.stored[stacked] = true;
         find_stored(repeat->body);
         assign(*repeat);
@@ -100,7 +108,9 @@ class LayoutMaker {
     std::vector<ArrayId> own;
     for (const Step& inner : step.body)
       for (const ArrayId array : defined_by(inner)) own.push_back(array);
-    const auto is_free = [&](ArrayId array) { return std::ranges::find(own, array) != own.end() && !layout_.assigned[array]; };
+    const auto is_free = [&](ArrayId array) {
+      return std::ranges::find(own, array) != own.end() && !layout_.assigned[array];
+    };
     auto& carries = layout_.carries[&repeat];
     for (const auto& carry : repeat.carries) {
       layout_.assigned[carry.inner] = layout_.stored[carry.inner] = true;
@@ -129,12 +139,14 @@ class LayoutMaker {
       for (const ArrayId array : defined_by(step)) define(array, start, depth);
       if (repeat != nullptr) {
         live(repeat->body, depth + 1);
-        for (const auto& carry : repeat->repeat->carries) life_[carry.next].last = std::max(life_[carry.next].last, now_);
+        for (const auto& carry : repeat->repeat->carries)
+          life_[carry.next].last = std::max(life_[carry.next].last, now_);
         for (const ArrayId stacked : repeat->repeat->stacked) life_[stacked].last = std::max(life_[stacked].last, now_);
         ++now_;
         auto& carries = layout_.carries[repeat->repeat];
         if (program_.indices[repeat->repeat->counter].extent > 1)
-          for (size_t i = 0; i < carries.size(); ++i) extras_.push_back({&carries[i], bytes_of(repeat->repeat->results[i]), {start, now_}});
+          for (size_t i = 0; i < carries.size(); ++i)
+            extras_.push_back({&carries[i], bytes_of(repeat->repeat->results[i]), {start, now_}});
       }
       const int end = now_;
       for_each_read(plan_, step, [&](ArrayId array) {
@@ -145,7 +157,9 @@ class LayoutMaker {
     }
   }
 
-  int64_t bytes_of(ArrayId array) const { return (size_of(program_.arrays[array].shape) * byte_size(program_.arrays[array].dtype) + 63) / 64 * 64; }
+  int64_t bytes_of(ArrayId array) const {
+    return (size_of(program_.arrays[array].shape) * byte_size(program_.arrays[array].dtype) + 63) / 64 * 64;
+  }
 
   void place() {
     struct Request {
@@ -158,7 +172,9 @@ class LayoutMaker {
     for (const Output& output : program_.outputs) elsewhere[output.array] = true;
     std::vector<Request> requests;
     for (ArrayId array = 0; array < program_.arrays.size(); ++array) {
-      if (!layout_.stored[array] || elsewhere[array] || layout_.assigned[array] || plan_.constant[array] != nullptr || life_[array].first < 0 || bytes_of(array) == 0) continue;
+      if (!layout_.stored[array] || elsewhere[array] || layout_.assigned[array] || plan_.constant[array] != nullptr ||
+          life_[array].first < 0 || bytes_of(array) == 0)
+        continue;
       requests.push_back({&layout_.offset[array], bytes_of(array), life_[array]});
     }
     for (auto& extra : extras_)

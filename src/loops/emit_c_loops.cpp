@@ -7,22 +7,26 @@
 namespace lightline::loops::c {
 namespace {
 
-constexpr int64_t chunk = 16384;            // elements of one long loop that a thread takes at a time
-constexpr int64_t stack_limit = 64 << 10;   // of each thread's rows; the others lie in memory of its own
-constexpr int64_t block_width = 32;         // of transposing loops
-constexpr int64_t most_parts = 64;          // of a reduction to one element
+constexpr int64_t chunk = 16384;           // elements of one long loop that a thread takes at a time
+constexpr int64_t stack_limit = 64 << 10;  // of each thread's rows; the others lie in memory of its own
+constexpr int64_t block_width = 32;        // of transposing loops
+constexpr int64_t most_parts = 64;         // of a reduction to one element
 
 int64_t pieces_of(int64_t extent, int64_t width) { return (extent + width - 1) / width; }
 
 void replace_all(std::string& text, std::string_view what, const std::string& by) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
 }
 
 }  // namespace
 
-StepFunction emit_nest(Plan& plan, const NestStep& step, const Stored& stored, const std::string& name) { return NestWriter(plan, step, stored).run(name); }
+StepFunction emit_nest(Plan& plan, const NestStep& step, const Stored& stored, const std::string& name) {
+  return NestWriter(plan, step, stored).run(name);
+}
 
-NestWriter::NestWriter(Plan& plan, const NestStep& step, const Stored& stored) : plan_(plan), stored_(stored), tree_(build_tree(plan, step, stored)), writer_(plan.program, plan.nodes) {}
+NestWriter::NestWriter(Plan& plan, const NestStep& step, const Stored& stored)
+    : plan_(plan), stored_(stored), tree_(build_tree(plan, step, stored)), writer_(plan.program, plan.nodes) {}
 
 StepFunction NestWriter::run(const std::string& name) {
   LL_CHECK(tree_.items.size() == 1);
@@ -33,7 +37,10 @@ StepFunction NestWriter::run(const std::string& name) {
   std::string body = writer_.close();
   if (heap_used_ > 0) {
     replace_all(body, "SCRATCH_BYTES", std::to_string(heap_used_));
-    body = fmt::format("char* scratch = (char*)H->allocate(H->self, (size_t){} * LL_THREADS);\nif (!scratch) return 2;\n{}H->release(H->self, scratch);\n", heap_used_, body);
+    body = fmt::format(
+        "char* scratch = (char*)H->allocate(H->self, (size_t){} * LL_THREADS);\nif (!scratch) return "
+        "2;\n{}H->release(H->self, scratch);\n",
+        heap_used_, body);
   }
   return wrap_function(plan_.program, name, writer_, written_, body);
 }
@@ -45,7 +52,8 @@ void NestWriter::prepare() {
     work += member.kernel.points * std::max(1.0, member.kernel.cost / 4.0);
     if (member.body == none) continue;
     nodes().for_each(member.body, [&](const Node& node, NodeId) {
-      if (node.kind == NodeKind::load) writer_.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
+      if (node.kind == NodeKind::load)
+        writer_.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
     });
   }
   is_parallel_ = work > parallel_points;
@@ -69,17 +77,21 @@ void NestWriter::add_buffer(ArrayId id, DType type, int64_t elements) {
     stack_used_ += bytes;
     buffers_ += fmt::format("{} b{}[{}] __attribute__((aligned(64)));\n", storage_type(type), id, elements);
   } else {
-    buffers_ += fmt::format("{}* restrict b{} = ({}*)(scratch + (size_t)LL_THREAD * SCRATCH_BYTES + {});\n", storage_type(type), id, storage_type(type), heap_used_);
+    buffers_ += fmt::format("{}* restrict b{} = ({}*)(scratch + (size_t)LL_THREAD * SCRATCH_BYTES + {});\n",
+                            storage_type(type), id, storage_type(type), heap_used_);
     heap_used_ += bytes;
   }
 }
 
 bool NestWriter::is_free(const Nest& nest) const {
-  return std::ranges::all_of(nest.members, [&](size_t id) { return !tree_.members[id].is_reduced_at(nest.level) && tree_.members[id].kernel.scan != nest.var; });
+  return std::ranges::all_of(nest.members, [&](size_t id) {
+    return !tree_.members[id].is_reduced_at(nest.level) && tree_.members[id].kernel.scan != nest.var;
+  });
 }
 
 bool NestWriter::is_innermost(const Nest& nest) const {
-  return std::ranges::all_of(nest.items, [&](const Item& item) { return !item.nest && !tree_.members[item.member].kernel.tiled; });
+  return std::ranges::all_of(nest.items,
+                             [&](const Item& item) { return !item.nest && !tree_.members[item.member].kernel.tiled; });
 }
 
 // The loops directly inside one another from the outermost on, as far as they may run in any order.
@@ -110,7 +122,8 @@ void NestWriter::root(Item& item) {
     for (const Nest* each : outer) scope_of_[each] = writer_.depth();
   };
   const auto piece = [](int64_t width, int64_t extent) {
-    return std::pair(fmt::format("piece * {}", width), fmt::format("ll_min_index({}, (piece + 1) * {})", extent, width));
+    return std::pair(fmt::format("piece * {}", width),
+                     fmt::format("ll_min_index({}, (piece + 1) * {})", extent, width));
   };
   if (alone != nullptr && alone->kernel.tiled) {
     const int64_t extent = nodes().extent(alone->kernel.loops.back()), width = tile_width(*alone, outer_tasks);
@@ -137,7 +150,7 @@ void NestWriter::sequential(const std::function<void()>& body) {
   writer_.open();
   body();
   const std::string text = writer_.close();
-  writer_.line("{\n" + buffers_ + text + (streams_ ? "LL_STREAM_FENCE;\n}" : "}"));
+  writer_.line("{\n" + buffers_ + text + "}");
 }
 
 // A loop over tasks, shared by threads if there is enough to do: the outer loops, times the pieces of what is inside.
@@ -148,11 +161,13 @@ void NestWriter::tasks(const std::vector<Digit>& digits, int64_t pieces, const s
   for (const Digit& digit : digits) writer_.bring(digit.var);
   body();
   const std::string inside = writer_.close();
-  std::string decode = pieces > 1 ? fmt::format("const int64_t piece = task % {}, whole = task / {};\n", pieces, pieces) : "const int64_t piece = 0, whole = task;\n";
+  std::string decode = pieces > 1 ? fmt::format("const int64_t piece = task % {}, whole = task / {};\n", pieces, pieces)
+                                  : "const int64_t piece = 0, whole = task;\n";
   decode += "(void)piece;\n(void)whole;\n";
   int64_t below = 1;
   for (size_t i = digits.size(); i-- > 0;) {
-    decode += fmt::format("const int64_t {} = whole / {}{};\n", var_name(digits[i].var), below, i == 0 ? "" : fmt::format(" % {}", digits[i].extent));
+    decode += fmt::format("const int64_t {} = whole / {}{};\n", var_name(digits[i].var), below,
+                          i == 0 ? "" : fmt::format(" % {}", digits[i].extent));
     below *= digits[i].extent;
   }
   const bool threads = is_parallel_ && count > 1;
@@ -160,15 +175,16 @@ void NestWriter::tasks(const std::vector<Digit>& digits, int64_t pieces, const s
   text += buffers_;
   if (threads) text += "#pragma omp for schedule(static)\n";
   text += loop_head("task", "0", std::to_string(count)) + decode + inside + "}\n";
-  text += streams_ ? "LL_STREAM_FENCE;\n}" : "}";
+  text += "}";
   writer_.line(text);
 }
 
 bool NestWriter::reduces_in_parts(const Nest& nest) const {
   return plan_.nodes.extent(nest.var) >= most_parts && std::ranges::all_of(nest.members, [&](size_t id) {
-    const Member& member = tree_.members[id];
-    return member.is_reduced_at(0) && !reduction_clause(member.kernel.reducer, member.kernel.accumulator, "x").empty();
-  });
+           const Member& member = tree_.members[id];
+           return member.is_reduced_at(0) &&
+                  !reduction_clause(member.kernel.reducer, member.kernel.accumulator, "x").empty();
+         });
 }
 
 // Reductions to single elements, in parts that threads share. The parts do not depend on the number of threads.
@@ -181,15 +197,18 @@ void NestWriter::partial_reductions(Nest& nest) {
     totals += fmt::format("{}\n{} {}_part[{}];\n", declaration(member), total_type(member), name, most_parts);
     part += declaration(member) + "\n";
     keep += fmt::format("{}_part[part] = {};\n", name, total_value(member));
-    combine += fmt::format("{} = {};\n", name, combine_text(member.kernel.reducer, member.kernel.accumulator, name, name + "_part[part]"));
+    combine += fmt::format("{} = {};\n", name,
+                           combine_text(member.kernel.reducer, member.kernel.accumulator, name, name + "_part[part]"));
   }
   writer_.open();
   writer_.line(part);
-  loop(nest, fmt::format("{} * part / {}", extent, most_parts), fmt::format("{} * (part + 1) / {}", extent, most_parts));
+  loop(nest, fmt::format("{} * part / {}", extent, most_parts),
+       fmt::format("{} * (part + 1) / {}", extent, most_parts));
   writer_.line(keep);
   const std::string body = writer_.close();
   const std::string head = loop_head("part", "0", std::to_string(most_parts));
-  writer_.line(totals + "#pragma omp parallel\n{\n" + buffers_ + "#pragma omp for schedule(static)\n" + head + body + "}\n}\n" + head + combine + "}");
+  writer_.line(totals + "#pragma omp parallel\n{\n" + buffers_ + "#pragma omp for schedule(static)\n" + head + body +
+               "}\n}\n" + head + combine + "}");
   for (const size_t id : nest.members) finish_reduction(tree_.members[id], "");
 }
 
@@ -202,20 +221,31 @@ void NestWriter::transposed(const Member& member) {
   for (const VarId var : member.kernel.loops)
     if (var != along && var != row) digits.push_back({var, nodes().extent(var)});
   tasks(digits, pieces_of(height, block_width) * across, [&] {
-    writer_.line(fmt::format("const int64_t block = piece / {} * {}, column = piece % {} * {};", across, block_width, across, block_width));
+    writer_.line(fmt::format("const int64_t block = piece / {} * {}, column = piece % {} * {};", across, block_width,
+                             across, block_width));
     writer_.open();
     writer_.bring(along);
-    write_row(nodes(), writer_, {.var = row, .from = "column", .to = fmt::format("ll_min_index({}, column + {})", width, block_width), .values = {member.body}, .body = [&] { leaf(member); }, .is_vector = !member.kernel.scalar_only});
+    write_row(nodes(), writer_,
+              {.var = row,
+               .from = "column",
+               .to = fmt::format("ll_min_index({}, column + {})", width, block_width),
+               .values = {member.body},
+               .body = [&] { leaf(member); },
+               .is_vector = !member.kernel.scalar_only});
     const std::string body = writer_.close();
-    writer_.line(loop_head(var_name(along), "block", fmt::format("ll_min_index({}, block + {})", height, block_width)) + body + "}");
+    writer_.line(loop_head(var_name(along), "block", fmt::format("ll_min_index({}, block + {})", height, block_width)) +
+                 body + "}");
   });
 }
 
 void NestWriter::emit(Item& item) {
   const Member& member = tree_.members[item.member];
-  if (item.nest) nest(*item.nest);
-  else if (member.kernel.tiled) tiled(member, tile_width(member, 1 << 20));
-  else leaf(member);
+  if (item.nest)
+    nest(*item.nest);
+  else if (member.kernel.tiled)
+    tiled(member, tile_width(member, 1 << 20));
+  else
+    leaf(member);
 }
 
 void NestWriter::nest(Nest& nest) {

@@ -43,7 +43,6 @@ class NestWriter {
   void nest(Nest& nest);
   void loop(Nest& nest, const std::string& from, const std::string& to);
   void row(Nest& nest, const std::string& from, const std::string& to);
-  void strips(const Row& row, const std::vector<const Member*>& streamed, const std::string& from, const std::string& to);
   int64_t tile_width(const Member& member, int64_t outer_tasks) const;
   void tiled(const Member& member, int64_t width);
   void tile(const Member& member, const std::string& from, const std::string& to, int64_t width);
@@ -51,15 +50,22 @@ class NestWriter {
   // ---- one point ----
   void leaf(const Member& member);
   void store(const Member& member, const std::string& value);
-  bool is_streamed(const Member& member, const Nest& nest);
   std::string declaration(const Member& member) const;
   std::string total_value(const Member& member) const;
   void update(const Member& member, const std::string& place);
   void finish_reduction(const Member& member, const std::string& place);
-  std::string total_name(const Member& member) const { return std::string(1, 'r').append(std::to_string(member.kernel.result)); }
-  std::string total_type(const Member& member) const { return std::string(accumulator_type(member.kernel.accumulator)); }
-  std::string empty(const Member& member) const { return empty_value(member.kernel.reducer, member.kernel.accumulator, array(member).dtype); }
-  static bool is_position(const Member& member) { return member.kernel.reducer == Reducer::argmax || member.kernel.reducer == Reducer::argmin; }
+  std::string total_name(const Member& member) const {
+    return std::string(1, 'r').append(std::to_string(member.kernel.result));
+  }
+  std::string total_type(const Member& member) const {
+    return std::string(accumulator_type(member.kernel.accumulator));
+  }
+  std::string empty(const Member& member) const {
+    return empty_value(member.kernel.reducer, member.kernel.accumulator, array(member).dtype);
+  }
+  static bool is_position(const Member& member) {
+    return member.kernel.reducer == Reducer::argmax || member.kernel.reducer == Reducer::argmin;
+  }
   NodeId flat_position(const Member& member);
 
   Plan& plan_;
@@ -67,13 +73,11 @@ class NestWriter {
   Tree tree_;
   Writer writer_;
   bool is_parallel_ = false;
-  bool streams_ = false;
-  std::string buffers_;   // declarations of each thread's rows
+  std::string buffers_;  // declarations of each thread's rows
   int64_t stack_used_ = 0;
   int64_t heap_used_ = 0;
   std::vector<ArrayId> written_;
   std::unordered_map<const Nest*, size_t> scope_of_;
-  std::unordered_map<ArrayId, std::string> strip_start_;  // of results being streamed: the variable of the strip's first element
 };
 
 }  // namespace lightline::loops::c

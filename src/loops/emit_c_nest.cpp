@@ -12,8 +12,10 @@ class TreeBuilder {
       Member member;
       member.kernel = kernel;
       member.sequence = kernel.loops;
-      if (kernel.tiled) member.sequence.pop_back();
-      else if (kernel.transposed == none) member.sequence.insert(member.sequence.end(), kernel.reduced.begin(), kernel.reduced.end());
+      if (kernel.tiled)
+        member.sequence.pop_back();
+      else if (kernel.transposed == none)
+        member.sequence.insert(member.sequence.end(), kernel.reduced.begin(), kernel.reduced.end());
       if (kernel.transposed != none) member.sequence.clear();
       tree_.members.push_back(std::move(member));
     }
@@ -80,7 +82,9 @@ class TreeBuilder {
       if ((other.kernel.scan == other_var) != (member.kernel.scan == var)) return false;
       const bool ends = member.sequence.size() == level + 1, other_ends = other.sequence.size() == level + 1;
       if ((ends || other_ends) && other.kernel.scalar_only != member.kernel.scalar_only && level > 0) return false;
-      if (level > 0 && inside(member, level) != inside(other, level) && std::max(inside(member, level), inside(other, level)) < 8) return false;
+      if (level > 0 && inside(member, level) != inside(other, level) &&
+          std::max(inside(member, level), inside(other, level)) < 8)
+        return false;
       bool fits = true;
       for_each_load(member, [&](const Node& load) {
         if (load.array != other.kernel.result) return;
@@ -95,7 +99,8 @@ class TreeBuilder {
   // Points below one iteration of a loop; 8 stands for all that is enough.
   int64_t inside(const Member& member, size_t level) {
     int64_t points = 1;
-    for (size_t i = level + 1; i < member.sequence.size(); ++i) points = std::min<int64_t>(8, points * nodes().extent(member.sequence[i]));
+    for (size_t i = level + 1; i < member.sequence.size(); ++i)
+      points = std::min<int64_t>(8, points * nodes().extent(member.sequence[i]));
     if (member.kernel.tiled) points = 8;
     return points;
   }
@@ -143,11 +148,14 @@ class TreeBuilder {
       if (!reads) continue;
       member.is_read = true;
       size_t common = 0;
-      while (common < member.shared && common < reader.path.size() && reader.path[common] == member.path[common]) ++common;
+      while (common < member.shared && common < reader.path.size() && reader.path[common] == member.path[common])
+        ++common;
       member.shared = common;
     }
     if (kernel.scan != none)  // its earlier elements are read
-      while (member.shared > 0 && std::find(kernel.loops.begin(), kernel.loops.begin() + ptrdiff_t(member.shared), kernel.scan) != kernel.loops.begin() + ptrdiff_t(member.shared)) --member.shared;
+      while (member.shared > 0 && std::find(kernel.loops.begin(), kernel.loops.begin() + ptrdiff_t(member.shared),
+                                            kernel.scan) != kernel.loops.begin() + ptrdiff_t(member.shared))
+        --member.shared;
     member.strides = row_major(shape);
     member.elements = size_of(shape);
     if (stored_[kernel.result]) return;
@@ -168,7 +176,8 @@ class TreeBuilder {
     };
     if (member.kernel.body != none) member.body = nodes().flatten(member.kernel.body, strides_of);
     std::vector<NodeId> subscripts;
-    for (const VarId var : member.kernel.dims) subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(var));
+    for (const VarId var : member.kernel.dims)
+      subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(var));
     member.store = nodes().position(subscripts, member.strides);
   }
 
@@ -182,7 +191,8 @@ bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
   bool found = false;
   nodes.for_each(root, [&](const Node& node, NodeId) {
     if (node.kind != NodeKind::call || (node.function != Function::div && node.function != Function::mod)) return;
-    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) && nodes[node.args[1]].literal.integer == inner;
+    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) &&
+             nodes[node.args[1]].literal.integer == inner;
   });
   return found;
 }
@@ -191,7 +201,8 @@ bool merge_pair(Plan& plan, Tree& tree, Nest& outer, Nest& inner) {
   Nodes& nodes = plan.nodes;
   for (const size_t id : outer.members) {
     const Member& member = tree.members[id];
-    if (member.kernel.scan == outer.var || member.kernel.scan == inner.var || member.kernel.transposed != none) return false;
+    if (member.kernel.scan == outer.var || member.kernel.scan == inner.var || member.kernel.transposed != none)
+      return false;
     if (member.is_reduced_at(outer.level) != member.is_reduced_at(inner.level)) return false;
     if (member.shared == inner.level && member.is_read) return false;  // kept between the two
   }
@@ -202,8 +213,10 @@ bool merge_pair(Plan& plan, Tree& tree, Nest& outer, Nest& inner) {
   std::vector<std::pair<NodeId, NodeId>> rewritten;
   for (const size_t id : outer.members) {
     const Member& member = tree.members[id];
-    const NodeId body = member.body == none ? none : nodes.substitute(member.body, by), store = nodes.substitute(member.store, by);
-    if ((body != none && takes_apart(nodes, body, merged, width)) || takes_apart(nodes, store, merged, width)) return false;
+    const NodeId body = member.body == none ? none : nodes.substitute(member.body, by),
+                 store = nodes.substitute(member.store, by);
+    if ((body != none && takes_apart(nodes, body, merged, width)) || takes_apart(nodes, store, merged, width))
+      return false;
     rewritten.emplace_back(body, store);
   }
   for (size_t i = 0; i < outer.members.size(); ++i) {
@@ -234,7 +247,9 @@ void lower_levels(Nest& nest) {
 
 }  // namespace
 
-Tree build_tree(Plan& plan, const NestStep& step, const Stored& stored) { return TreeBuilder(plan, step, stored).run(); }
+Tree build_tree(Plan& plan, const NestStep& step, const Stored& stored) {
+  return TreeBuilder(plan, step, stored).run();
+}
 
 void merge_loops(Plan& plan, Tree& tree, Nest& nest) {
   while (nest.items.size() == 1 && nest.items[0].nest && merge_pair(plan, tree, nest, *nest.items[0].nest))

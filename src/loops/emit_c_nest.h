@@ -26,14 +26,14 @@ struct Nest {
 // A kernel in the tree, in the variables of the tree's loops.
 struct Member {
   Kernel kernel;
-  std::vector<VarId> sequence;      // the loops it runs in, outermost first; its own rows and tiles not included
-  std::vector<const Nest*> path;    // the same as nests
-  size_t shared = 0;                // nests it shares with all its readers
-  bool is_read = false;             // by another member
-  NodeId body = none;               // with flat loads
-  NodeId store = none;              // where its element goes
-  std::vector<int64_t> strides;     // of the result where it lives
-  int64_t elements = 1;             // it has there
+  std::vector<VarId> sequence;    // the loops it runs in, outermost first; its own rows and tiles not included
+  std::vector<const Nest*> path;  // the same as nests
+  size_t shared = 0;              // nests it shares with all its readers
+  bool is_read = false;           // by another member
+  NodeId body = none;             // with flat loads
+  NodeId store = none;            // where its element goes
+  std::vector<int64_t> strides;   // of the result where it lives
+  int64_t elements = 1;           // it has there
   size_t first_reduced() const { return kernel.tiled ? sequence.size() : kernel.loops.size(); }
   bool is_reduced_at(size_t level) const { return level >= first_reduced(); }
 };

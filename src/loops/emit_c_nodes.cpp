@@ -39,8 +39,11 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 uint64_t hash_of(const Node& node, std::span<const NodeId> operands, std::span<const Term> terms) {
-  uint64_t hash = mix(uint64_t(node.kind) | uint64_t(node.function) << 8 | uint64_t(node.type) << 16 | uint64_t(node.target) << 24, node.array);
-  hash = mix(hash, uint64_t(node.literal.kind) + uint64_t(node.literal.integer) * 3 + std::bit_cast<uint64_t>(node.literal.floating));
+  uint64_t hash =
+      mix(uint64_t(node.kind) | uint64_t(node.function) << 8 | uint64_t(node.type) << 16 | uint64_t(node.target) << 24,
+          node.array);
+  hash = mix(hash, uint64_t(node.literal.kind) + uint64_t(node.literal.integer) * 3 +
+                       std::bit_cast<uint64_t>(node.literal.floating));
   for (const uint32_t arg : node.args) hash = mix(hash, arg);
   hash = mix(hash, uint64_t(node.statement) << 32 | uint32_t(node.dimension));
   hash = mix(hash, uint64_t(node.constant) ^ uint64_t(node.guard) << 32);
@@ -51,11 +54,13 @@ uint64_t hash_of(const Node& node, std::span<const NodeId> operands, std::span<c
 
 }  // namespace
 
-bool Nodes::same(const Node& a, const Node& b, std::span<const NodeId> operands, std::span<const Term> new_terms) const {
-  return a.kind == b.kind && a.function == b.function && a.type == b.type && a.target == b.target && a.array == b.array &&
-         a.literal.kind == b.literal.kind && a.literal.integer == b.literal.integer &&
-         std::bit_cast<uint64_t>(a.literal.floating) == std::bit_cast<uint64_t>(b.literal.floating) && std::equal(a.args, a.args + 3, b.args) &&
-         a.statement == b.statement && a.dimension == b.dimension && a.guard == b.guard && a.constant == b.constant &&
+bool Nodes::same(const Node& a, const Node& b, std::span<const NodeId> operands,
+                 std::span<const Term> new_terms) const {
+  return a.kind == b.kind && a.function == b.function && a.type == b.type && a.target == b.target &&
+         a.array == b.array && a.literal.kind == b.literal.kind && a.literal.integer == b.literal.integer &&
+         std::bit_cast<uint64_t>(a.literal.floating) == std::bit_cast<uint64_t>(b.literal.floating) &&
+         std::equal(a.args, a.args + 3, b.args) && a.statement == b.statement && a.dimension == b.dimension &&
+         a.guard == b.guard && a.constant == b.constant &&
          (a.kind != NodeKind::load || std::ranges::equal(this->operands(a), operands)) &&
          (a.kind != NodeKind::affine || std::ranges::equal(terms(a), new_terms));
 }
@@ -194,7 +199,8 @@ void Nodes::combine_quotients(std::vector<Term>& terms, int64_t& constant) const
     for (size_t j = 0; j < terms.size(); ++j) {
       const Node& quotient = nodes_[terms[j].atom];
       if (!is_quotient(quotient, Function::div) || quotient.args[0] != base || !is_literal(quotient.args[1]) ||
-          nodes_[quotient.args[1]].literal.integer != whole || terms[j].coefficient != wrap_mul(terms[i].coefficient, divisor))
+          nodes_[quotient.args[1]].literal.integer != whole ||
+          terms[j].coefficient != wrap_mul(terms[i].coefficient, divisor))
         continue;
       const int64_t factor = terms[i].coefficient;
       int64_t more = 0;
@@ -213,8 +219,10 @@ NodeId Nodes::affine(int64_t constant, std::vector<Term> terms) {
   std::ranges::sort(terms, {}, &Term::atom);
   std::vector<Term> merged;
   for (const Term& term : terms) {
-    if (!merged.empty() && merged.back().atom == term.atom) merged.back().coefficient = wrap_add(merged.back().coefficient, term.coefficient);
-    else merged.push_back(term);
+    if (!merged.empty() && merged.back().atom == term.atom)
+      merged.back().coefficient = wrap_add(merged.back().coefficient, term.coefficient);
+    else
+      merged.push_back(term);
   }
   std::erase_if(merged, [](const Term& term) { return term.coefficient == 0; });
   if (merged.empty()) return integer(constant);
@@ -251,8 +259,10 @@ NodeId Nodes::divide(NodeId value, int64_t divisor, bool modulo) {
   int64_t constant = 0;
   std::vector<Term> whole, rest;
   for (const Term& term : as_terms(value, constant)) {
-    if (term.coefficient % divisor == 0) whole.push_back({term.coefficient / divisor, term.atom});
-    else rest.push_back(term);
+    if (term.coefficient % divisor == 0)
+      whole.push_back({term.coefficient / divisor, term.atom});
+    else
+      rest.push_back(term);
   }
   const int64_t whole_constant = floor_div(constant, divisor);
   const NodeId remaining = affine(constant - whole_constant * divisor, rest);
@@ -343,7 +353,8 @@ NodeId Nodes::cast(DType target, NodeId value) {
   const Node& from = nodes_[value];
   if (from.type == target) return value;
   const bool narrow = compute_type(target) != target;
-  if (narrow && from.kind == NodeKind::load && from.guard == none && program_.arrays[from.array].dtype == target) return value;
+  if (narrow && from.kind == NodeKind::load && from.guard == none && program_.arrays[from.array].dtype == target)
+    return value;
   if (narrow && from.kind == NodeKind::cast && from.target == target) return value;
   Node node;
   node.kind = NodeKind::cast;
@@ -410,11 +421,16 @@ NodeId Nodes::both(NodeId a, NodeId b) {
   return call(Function::logical_and, DType::boolean, a, b);
 }
 
-NodeId Nodes::substitute(NodeId root, const Substitution& by, NodeId guard) { return rebuild(root, by, guard, nullptr); }
+NodeId Nodes::substitute(NodeId root, const Substitution& by, NodeId guard) {
+  return rebuild(root, by, guard, nullptr);
+}
 
-NodeId Nodes::flatten(NodeId root, const std::function<std::vector<int64_t>(ArrayId)>& strides_of) { return rebuild(root, {}, none, strides_of); }
+NodeId Nodes::flatten(NodeId root, const std::function<std::vector<int64_t>(ArrayId)>& strides_of) {
+  return rebuild(root, {}, none, strides_of);
+}
 
-NodeId Nodes::rebuild(NodeId root, const Substitution& by, NodeId guard, const std::function<std::vector<int64_t>(ArrayId)>& strides_of) {
+NodeId Nodes::rebuild(NodeId root, const Substitution& by, NodeId guard,
+                      const std::function<std::vector<int64_t>(ArrayId)>& strides_of) {
   std::unordered_map<NodeId, NodeId> done;
   std::vector<NodeId> order;
   for_each(root, [&](const Node&, NodeId id) { order.push_back(id); });
@@ -431,7 +447,8 @@ NodeId Nodes::rebuild(NodeId root, const Substitution& by, NodeId guard, const s
         std::vector<Term> sum;
         for (const Term& term : std::vector<Term>(terms(node).begin(), terms(node).end())) {
           int64_t more = 0;
-          for (const Term& inner : as_terms(done.at(term.atom), more)) sum.push_back({wrap_mul(term.coefficient, inner.coefficient), inner.atom});
+          for (const Term& inner : as_terms(done.at(term.atom), more))
+            sum.push_back({wrap_mul(term.coefficient, inner.coefficient), inner.atom});
           constant = wrap_add(constant, wrap_mul(term.coefficient, more));
         }
         result = affine(constant, std::move(sum));
@@ -441,13 +458,18 @@ NodeId Nodes::rebuild(NodeId root, const Substitution& by, NodeId guard, const s
         const NodeId condition = both(guard, node.guard == none ? none : done.at(node.guard));
         std::vector<NodeId> subscripts;
         for (const NodeId operand : operands(node)) subscripts.push_back(done.at(operand));
-        if (node.dimension == -1) result = load_at(node.array, subscripts[0], condition, node.literal);
-        else if (strides_of) result = load_at(node.array, position(subscripts, strides_of(node.array)), condition, node.literal);
-        else result = load(node.array, subscripts, condition, node.literal);
+        if (node.dimension == -1)
+          result = load_at(node.array, subscripts[0], condition, node.literal);
+        else if (strides_of)
+          result = load_at(node.array, position(subscripts, strides_of(node.array)), condition, node.literal);
+        else
+          result = load(node.array, subscripts, condition, node.literal);
         break;
       }
       case NodeKind::in_range: result = in_range(done.at(node.args[0]), node.constant); break;
-      case NodeKind::checked: result = checked(done.at(node.args[0]), node.constant, node.statement, node.array, node.dimension); break;
+      case NodeKind::checked:
+        result = checked(done.at(node.args[0]), node.constant, node.statement, node.array, node.dimension);
+        break;
       case NodeKind::cast: result = cast(node.target, done.at(node.args[0])); break;
       case NodeKind::call: {
         const auto arg = [&](int i) { return node.args[i] == none ? none : done.at(node.args[i]); };
@@ -472,8 +494,10 @@ std::optional<int64_t> Nodes::coefficient(NodeId id, VarId var) const {
   if (node.kind != NodeKind::affine) return depends(id, var) ? std::nullopt : std::optional<int64_t>(0);
   int64_t result = 0;
   for (const Term& term : terms(node)) {
-    if (is_var(term.atom, var)) result = term.coefficient;
-    else if (depends(term.atom, var)) return std::nullopt;
+    if (is_var(term.atom, var))
+      result = term.coefficient;
+    else if (depends(term.atom, var))
+      return std::nullopt;
   }
   return result;
 }
@@ -483,7 +507,8 @@ NodeId Nodes::position(std::span<const NodeId> subscripts, std::span<const int64
   std::vector<Term> sum;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     int64_t more = 0;
-    for (const Term& term : as_terms(subscripts[d], more)) sum.push_back({wrap_mul(strides[d], term.coefficient), term.atom});
+    for (const Term& term : as_terms(subscripts[d], more))
+      sum.push_back({wrap_mul(strides[d], term.coefficient), term.atom});
     constant = wrap_add(constant, wrap_mul(strides[d], more));
   }
   return affine(constant, std::move(sum));

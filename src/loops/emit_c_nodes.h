@@ -27,7 +27,7 @@ enum class NodeKind : uint8_t {
   in_range,  // 0 <= args[0] < constant
   checked,   // the same, and reports `statement`, `array` and `dimension` if it is false
   call,
-  cast,      // to `target`, held in its compute type
+  cast,  // to `target`, held in its compute type
 };
 
 struct Term {
@@ -43,13 +43,13 @@ struct Node {
   DType target = DType::f32;
   Literal literal;
   uint32_t args[3] = {none, none, none};
-  uint32_t first = 0;     // operands of a load, terms of an affine form
+  uint32_t first = 0;  // operands of a load, terms of an affine form
   uint32_t count = 0;
-  ArrayId array = none;   // load, checked
+  ArrayId array = none;  // load, checked
   ArrayId statement = none;
   int32_t dimension = 0;
-  NodeId guard = none;    // load: a truth value, or none
-  int64_t constant = 0;   // affine; the extent of in_range and checked
+  NodeId guard = none;      // load: a truth value, or none
+  int64_t constant = 0;     // affine; the extent of in_range and checked
   int64_t low = INT64_MIN;  // of integers; INT64_MIN and INT64_MAX when not known
   int64_t high = INT64_MAX;
 };
@@ -112,7 +112,8 @@ class Nodes {
   void combine_quotients(std::vector<Term>& terms, int64_t& constant) const;
   NodeId divide(NodeId value, int64_t divisor, bool modulo);
   NodeId add_load(Node node, std::span<const NodeId> operands, NodeId guard, const Literal& outside);
-  NodeId rebuild(NodeId root, const Substitution& by, NodeId guard, const std::function<std::vector<int64_t>(ArrayId)>& strides_of);
+  NodeId rebuild(NodeId root, const Substitution& by, NodeId guard,
+                 const std::function<std::vector<int64_t>(ArrayId)>& strides_of);
   NodeId fold_call(Function function, NodeId a, NodeId b, NodeId c);
 
   const Program& program_;

@@ -31,7 +31,9 @@ bool contains(const Nodes& nodes, NodeId root, NodeKind kind) {
   return found;
 }
 
-bool is_transcendental(const Node& node) { return node.kind == NodeKind::call && info(node.function).transcendental_ops > 0 && !is_integer(node.type); }
+bool is_transcendental(const Node& node) {
+  return node.kind == NodeKind::call && info(node.function).transcendental_ops > 0 && !is_integer(node.type);
+}
 
 // Arithmetic in one evaluation; address arithmetic and plain conversions are free.
 int work_of(const Nodes& nodes, NodeId root) {
@@ -42,7 +44,8 @@ int work_of(const Nodes& nodes, NodeId root) {
     const Node& node = nodes[stack.back()];
     stack.pop_back();
     if (node.kind == NodeKind::load) {
-      const bool indirect = std::ranges::any_of(nodes.operands(node), [&](NodeId subscript) { return contains(nodes, subscript, NodeKind::load); });
+      const bool indirect = std::ranges::any_of(
+          nodes.operands(node), [&](NodeId subscript) { return contains(nodes, subscript, NodeKind::load); });
       work += indirect ? 2 : 0;
       continue;
     }
@@ -58,7 +61,12 @@ int work_of(const Nodes& nodes, NodeId root) {
 class Planner {
  public:
   explicit Planner(const Program& program)
-      : program_(program), plan_(program), uses_(find_uses(program)), inlined_(program.arrays.size()), producer_(program.arrays.size(), -1), reader_(program.arrays.size(), -1) {}
+      : program_(program),
+        plan_(program),
+        uses_(find_uses(program)),
+        inlined_(program.arrays.size()),
+        producer_(program.arrays.size(), -1),
+        reader_(program.arrays.size(), -1) {}
 
   Result<Plan> run() {
     LL_DO(block(program_.statements, plan_.steps));
@@ -71,7 +79,10 @@ class Planner {
       if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
         const int number = opaque_count_++;
         if (!has_opaque_builtin(opaque->name))
-          return Error{ErrorCode::unsupported, fmt::format("the opaque operation '{}' can not be executed", opaque->name), "see docs/loop-ir.md for those that can", {}};
+          return Error{ErrorCode::unsupported,
+                       fmt::format("the opaque operation '{}' can not be executed", opaque->name),
+                       "see docs/loop-ir.md for those that can",
+                       {}};
         append(steps, OpaqueStep{opaque, number});
         continue;
       }
@@ -79,10 +90,14 @@ class Planner {
         if (const auto* repeat = std::get_if<Repeat>(&statement.node)) skip_opaques(*repeat);
         continue;
       }
-      if (const auto* compute = std::get_if<Compute>(&statement.node)) add(*compute, steps);
-      else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) add(*scatter, steps);
-      else if (const auto* constant = std::get_if<Constant>(&statement.node)) add(*constant, steps);
-      else LL_DO(add(std::get<Repeat>(statement.node), steps));
+      if (const auto* compute = std::get_if<Compute>(&statement.node))
+        add(*compute, steps);
+      else if (const auto* scatter = std::get_if<Scatter>(&statement.node))
+        add(*scatter, steps);
+      else if (const auto* constant = std::get_if<Constant>(&statement.node))
+        add(*constant, steps);
+      else
+        LL_DO(add(std::get<Repeat>(statement.node), steps));
     }
     return Ok{};
   }
@@ -125,19 +140,26 @@ class Planner {
       const ExprId written = subscripts_of(program_, expr)[d];
       subscripts.push_back(subscript(written));
       const int64_t extent = array.shape[d];
-      if (expr.has_fill) inside = nodes().both(inside, nodes().in_range(subscripts.back(), extent));
-      else if (interval_of(program_, written).data_dependent) inside = nodes().both(inside, nodes().checked(subscripts.back(), extent, statement_, id, int(d)));
+      if (expr.has_fill)
+        inside = nodes().both(inside, nodes().in_range(subscripts.back(), extent));
+      else if (interval_of(program_, written).data_dependent)
+        inside = nodes().both(inside, nodes().checked(subscripts.back(), extent, statement_, id, int(d)));
     }
-    const Literal outside = expr.has_fill ? expr.literal : array.dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(int64_t(0));
+    const Literal outside = expr.has_fill                   ? expr.literal
+                            : array.dtype == DType::boolean ? Literal::of_bool(false)
+                                                            : Literal::of(int64_t(0));
     const Inlined& source = inlined_[id];
     if (source.body == none) return nodes().load(id, subscripts, inside, outside);
-    if (inside != none && nodes().is_literal(inside) && nodes()[inside].literal.integer == 0) return nodes().literal(array.dtype, outside);
+    if (inside != none && nodes().is_literal(inside) && nodes()[inside].literal.integer == 0)
+      return nodes().literal(array.dtype, outside);
     Substitution by;
     for (size_t d = 0; d < subscripts.size(); ++d)
       if (source.dims[d] != none) by.emplace(source.dims[d], subscripts[d]);
     const bool always = inside == none || nodes().is_literal(inside);
     const NodeId value = nodes().substitute(source.body, by, always ? none : inside);
-    return always ? value : nodes().call(Function::select, compute_type(array.dtype), inside, value, nodes().literal(array.dtype, outside));
+    return always ? value
+                  : nodes().call(Function::select, compute_type(array.dtype), inside, value,
+                                 nodes().literal(array.dtype, outside));
   }
 
   // ---- statements ----
@@ -247,7 +269,8 @@ class Planner {
     if (kernel.scan != none) return false;
     const Use& use = uses_.arrays[compute.result];
     if (use.reads == 0) return false;
-    if (contains(nodes(), kernel.body, NodeKind::checked)) return use.others == 0 && use.reads == 1 && reads_each_once(compute, use);
+    if (contains(nodes(), kernel.body, NodeKind::checked))
+      return use.others == 0 && use.reads == 1 && reads_each_once(compute, use);
     int size = 0;
     nodes().for_each(kernel.body, [&](const Node&, NodeId) { ++size; });
     if (size > largest_inlined) return false;
@@ -261,11 +284,15 @@ class Planner {
   bool reads_each_once(const Compute& compute, const Use& use) const {
     const Expr& site = program_.exprs[use.site];
     const auto* reader = std::get_if<Compute>(&use.reader->node);
-    if (reader == nullptr || use.crosses_block || site.has_fill || reader->reducer != Reducer::none || reader->loops.size() != compute.loops.size()) return false;
+    if (reader == nullptr || use.crosses_block || site.has_fill || reader->reducer != Reducer::none ||
+        reader->loops.size() != compute.loops.size())
+      return false;
     if (reader->is_view) return false;
     for (uint32_t d = 0; d < site.args[2]; ++d) {
       const Expr& written = program_.exprs[subscripts_of(program_, site)[d]];
-      if (written.kind != ExprKind::index || written.args[0] != reader->loops[d] || program_.indices[written.args[0]].extent != program_.arrays[compute.result].shape[d]) return false;
+      if (written.kind != ExprKind::index || written.args[0] != reader->loops[d] ||
+          program_.indices[written.args[0]].extent != program_.arrays[compute.result].shape[d])
+        return false;
     }
     return true;
   }
@@ -283,7 +310,8 @@ class Planner {
 
   // A kernel joins the step of its last producer, or a later one that reads the same arrays, or starts its own.
   void place(Kernel kernel, std::vector<Step>& steps) {
-    if (auto contraction = find_contraction(plan_.nodes, program_, kernel)) return append(steps, std::move(*contraction));
+    if (auto contraction = find_contraction(plan_.nodes, program_, kernel))
+      return append(steps, std::move(*contraction));
     int earliest = -1;
     std::vector<int> candidates;
     if (!kernel.is_empty)
@@ -299,9 +327,13 @@ class Planner {
       Step& step = steps[size_t(at)];
       auto* nest = std::get_if<NestStep>(&step.node);
       auto* contraction = std::get_if<ContractionStep>(&step.node);
-      if (nest != nullptr && nest->kernels.size() < most_kernels_in_step && can_join(nodes(), program_, *nest, kernel)) nest->kernels.push_back(std::move(kernel));
-      else if (contraction != nullptr && contraction->epilogue.size() < most_kernels_in_step && can_follow(nodes(), program_, *contraction, kernel)) contraction->epilogue.push_back(std::move(kernel));
-      else continue;
+      if (nest != nullptr && nest->kernels.size() < most_kernels_in_step && can_join(nodes(), program_, *nest, kernel))
+        nest->kernels.push_back(std::move(kernel));
+      else if (contraction != nullptr && contraction->epilogue.size() < most_kernels_in_step &&
+               can_follow(nodes(), program_, *contraction, kernel))
+        contraction->epilogue.push_back(std::move(kernel));
+      else
+        continue;
       return note(steps, size_t(at));
     }
     NestStep alone;
@@ -329,7 +361,8 @@ class Planner {
       for (size_t d = 0; d < scatter.target.size(); ++d) {
         const NodeId target = subscript(scatter.target[d]);
         step.target.push_back(target);
-        if (scatter.drop_outside) step.guard = nodes().both(step.guard, nodes().in_range(target, shape[d]));
+        if (scatter.drop_outside)
+          step.guard = nodes().both(step.guard, nodes().in_range(target, shape[d]));
         else if (interval_of(program_, scatter.target[d]).data_dependent)
           step.guard = nodes().both(step.guard, nodes().checked(target, shape[d], scatter.result, none, int(d)));
       }

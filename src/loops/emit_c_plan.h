@@ -22,15 +22,15 @@ struct Kernel {
   VarId scan = none;
   Reducer reducer = Reducer::none;
   DType accumulator = DType::f32;
-  NodeId body = none;          // with a reducer in the accumulator's compute type, else in the result's
-  double points = 1;           // of the domain, reduction included
-  int cost = 0;                // of one point
-  bool is_empty = false;       // nothing to reduce: every element is the reducer's empty value
+  NodeId body = none;     // with a reducer in the accumulator's compute type, else in the result's
+  double points = 1;      // of the domain, reduction included
+  int cost = 0;           // of one point
+  bool is_empty = false;  // nothing to reduce: every element is the reducer's empty value
 
   // How the innermost loop runs.
-  bool tiled = false;          // reduction: accumulates a row of the last loop at a time
-  VarId transposed = none;     // map: the loop along which a read is contiguous while the store is not
-  bool scalar_only = false;    // has checked reads or a position reducer: not for vectors
+  bool tiled = false;        // reduction: accumulates a row of the last loop at a time
+  VarId transposed = none;   // map: the loop along which a read is contiguous while the store is not
+  bool scalar_only = false;  // has checked reads or a position reducer: not for vectors
 
   // Loops that may be shared with other kernels.
   size_t shared_loops() const { return transposed != none ? 0 : loops.size() - (tiled ? 1 : 0); }

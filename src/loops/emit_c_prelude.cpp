@@ -40,34 +40,6 @@ LL_FN int64_t ll_min_index(int64_t a, int64_t b) { return a < b ? a : b; }
 LL_FN int64_t ll_max_index(int64_t a, int64_t b) { return a > b ? a : b; }
 LL_FN int64_t ll_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); } /* b > 0 */
 
-/* Stores past the caches: what will not be read again soon need not be fetched to be written. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if defined(__AVX512F__)
-typedef float ll_line __attribute__((vector_size(64), may_alias));
-#define LL_STREAM_LINE __builtin_ia32_movntps512
-#elif defined(__AVX__)
-typedef float ll_line __attribute__((vector_size(32), may_alias));
-#define LL_STREAM_LINE __builtin_ia32_movntps256
-#else
-typedef float ll_line __attribute__((vector_size(16), may_alias));
-#define LL_STREAM_LINE __builtin_ia32_movntps
-#endif
-LL_FN void ll_stream(void* to, const void* from, size_t bytes) { /* 64 or a multiple; `from` is aligned */
-  if ((uintptr_t)to % sizeof(ll_line) == 0) {
-#pragma GCC unroll 32
-    for (size_t i = 0; i < bytes; i += sizeof(ll_line)) LL_STREAM_LINE((float*)((char*)to + i), *(const ll_line*)((const char*)from + i));
-  } else {
-    __builtin_memcpy(to, from, bytes);
-  }
-}
-#define LL_STREAM_FENCE __builtin_ia32_sfence()
-#else
-LL_FN void ll_stream(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
-#define LL_STREAM_FENCE (void)0
-#endif
-/* Elements before the next 64-byte boundary. */
-LL_FN int64_t ll_until_line(const void* at, size_t size) { return (int64_t)((-(uintptr_t)at & 63) / size); }
-
 #define LL_INTEGER(T, U, N)                                                                                   \
   LL_FN T ll_div_##N(T a, T b) {                                                                              \
     if (b == 0) return 0;                                                                                     \
@@ -114,7 +86,8 @@ LL_FN double ll_max_f64(double a, double b) { return (a > b) | (a != a) ? a : b;
 
 // The magnitude's code grows with the magnitude. Subnormals round when a power of two is added whose last place is
 // the smallest subnormal; normal numbers round in integer arithmetic.
-const std::string_view prelude_narrow = R"(LL_FN float ll_as_f32(uint32_t u) { float f; __builtin_memcpy(&f, &u, 4); return f; }
+const std::string_view prelude_narrow =
+    R"(LL_FN float ll_as_f32(uint32_t u) { float f; __builtin_memcpy(&f, &u, 4); return f; }
 LL_FN uint32_t ll_as_u32(float f) { uint32_t u; __builtin_memcpy(&u, &f, 4); return u; }
 
 #define LL_NARROW_FLOAT(N, T, MANTISSA, BIAS, SIGN, LARGEST, OVERFLOW, NOT_A_NUMBER, SPECIAL)                    \

@@ -79,12 +79,11 @@ LL_FN double ll_exp_f64(double x) { return exp(x); }
 LL_FN float ll_exp_f32(float x) {
   const float shifted = x * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;
   const float near = n * -0.693359375f + x, r = n * 2.12194440e-4f + near;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
+  float p = 1.38145406e-3f;
+  p = p * r + 8.36874545e-3f;
+  p = p * r + 4.16683890e-2f;
+  p = p * r + 1.66665211e-1f;
+  p = p * r + 4.99999940e-1f;
   p = p * (r * r) + r;
   const float value = ll_as_f32(ll_as_u32(p + 1.0f) + (ll_as_u32(shifted) << 23));
   const float bounded = x > 88.7228317f ? __builtin_inff() : value;

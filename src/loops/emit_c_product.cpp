@@ -19,7 +19,8 @@ bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
   bool found = false;
   nodes.for_each(root, [&](const Node& node, NodeId) {
     if (node.kind != NodeKind::call || (node.function != Function::div && node.function != Function::mod)) return;
-    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) && nodes[node.args[1]].literal.integer == inner;
+    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) &&
+             nodes[node.args[1]].literal.integer == inner;
   });
   return found;
 }
@@ -46,7 +47,8 @@ void merge(Nodes& nodes, Flat& flat, std::vector<NodeId>& others) {
 
 class ProductWriter {
  public:
-  ProductWriter(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name) : plan_(plan), step_(step), stored_(stored), name_(name), results_(defined_by(Step{step})) {}
+  ProductWriter(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name)
+      : plan_(plan), step_(step), stored_(stored), name_(name), results_(defined_by(Step{step})) {}
 
   StepFunction run() {
     const std::string a = pack("a", step_.a, step_.m, "LL_MR");
@@ -57,7 +59,8 @@ class ProductWriter {
     StepFunction function;
     std::string fields = "const struct ll_host* H;\n", parameters = "const struct ll_host* H", values = "H";
     for (const ArrayId array : arrays_) {
-      const std::string declaration = fmt::format("{}{}* restrict {}", is_written(array) ? "" : "const ", storage_type(plan_.program.arrays[array].dtype), array_name(array));
+      const std::string declaration = fmt::format("{}{}* restrict {}", is_written(array) ? "" : "const ",
+                                                  storage_type(plan_.program.arrays[array].dtype), array_name(array));
       fields += declaration + ";\n";
       parameters += ", " + declaration;
       values += ", " + array_name(array);
@@ -70,9 +73,15 @@ class ProductWriter {
     function.arrays = arrays_;
     function.counters = counters_;
     function.text = fmt::format("struct {}_data {{\n{}}};\n\n{}{}{}", name_, fields, a, b, c);
-    function.text += fmt::format("LL_STEP int {}({}) {{\nconst struct {}_data data = {{{}}};\n", name_, parameters, name_, values);
-    function.text += fmt::format("const struct ll_product_{} product = {{{}, {}, {}, {}, &data, {}_pack_a, {}_pack_b, {}_store}};\n", suffix(step_.type), extent(step_.batch), extent(step_.m), extent(step_.n), extent(step_.k), name_, name_, name_);
-    function.text += fmt::format("const int failed = ll_multiply_{}(H, &product);\nreturn failed ? failed : {};\n}}\n\n", suffix(step_.type), has_checks_ ? "*H->failed" : "0");
+    function.text +=
+        fmt::format("LL_STEP int {}({}) {{\nconst struct {}_data data = {{{}}};\n", name_, parameters, name_, values);
+    function.text +=
+        fmt::format("const struct ll_product_{} product = {{{}, {}, {}, {}, &data, {}_pack_a, {}_pack_b, {}_store}};\n",
+                    suffix(step_.type), extent(step_.batch), extent(step_.m), extent(step_.n), extent(step_.k), name_,
+                    name_, name_);
+    function.text +=
+        fmt::format("const int failed = ll_multiply_{}(H, &product);\nreturn failed ? failed : {};\n}}\n\n",
+                    suffix(step_.type), has_checks_ ? "*H->failed" : "0");
     return function;
   }
 
@@ -93,7 +102,8 @@ class ProductWriter {
     Writer writer(plan_.program, nodes());
     for (const NodeId value : values)
       nodes().for_each(value, [&](const Node& node, NodeId) {
-        if (node.kind == NodeKind::load) writer.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
+        if (node.kind == NodeKind::load)
+          writer.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
       });
     return writer;
   }
@@ -105,28 +115,36 @@ class ProductWriter {
       const VarId var = vars[i - 1];
       if (i <= count) {
         writer.bring(var);
-        writer.line(fmt::format("const int64_t {} = {} / {}{};", var_name(var), number, below, i == 1 ? "" : fmt::format(" % {}", nodes().extent(var))));
+        writer.line(fmt::format("const int64_t {} = {} / {}{};", var_name(var), number, below,
+                                i == 1 ? "" : fmt::format(" % {}", nodes().extent(var))));
       }
       below *= nodes().extent(var);
     }
   }
 
   // Runs of the last variable: from `from` to `to` in the common number, each with its other variables decoded.
-  void runs(Writer& writer, const std::vector<VarId>& vars, const std::string& number, const std::string& from, const std::string& to, const std::function<void(const std::string& first, const std::string& end)>& body) {
+  void runs(Writer& writer, const std::vector<VarId>& vars, const std::string& number, const std::string& from,
+            const std::string& to, const std::function<void(const std::string& first, const std::string& end)>& body) {
     const VarId last = vars.back();
     if (vars.size() == 1) return body(from, to);
     const std::string first = writer.fresh("first"), end = writer.fresh("end"), count = writer.fresh("count");
     writer.open();
-    writer.line(fmt::format("const int64_t {} = {} % {}, {} = ll_min_index({}, {} + {} - {}), {} = {} - {};", first, number, nodes().extent(last), end, nodes().extent(last), first, to, number, count, end, first));
+    writer.line(fmt::format("const int64_t {} = {} % {}, {} = ll_min_index({}, {} + {} - {}), {} = {} - {};", first,
+                            number, nodes().extent(last), end, nodes().extent(last), first, to, number, count, end,
+                            first));
     decode(writer, vars, number, vars.size() - 1);
     body(first, end);
     const std::string text = writer.close();
-    writer.line(fmt::format("for (int64_t {} = {}; {} < {};) {{\n{}{} += {};\n}}", number, from, number, to, text, number, count));
+    writer.line(fmt::format("for (int64_t {} = {}; {} < {};) {{\n{}{} += {};\n}}", number, from, number, to, text,
+                            number, count));
   }
 
   std::string finish(Writer& writer, const std::string& head) {
     has_checks_ |= writer.has_checks();
-    std::string text = head + fmt::format("const struct {}_data* D = (const struct {}_data*)data;\nconst struct ll_host* H = D->H;\n(void)H;\n(void)batch;\n", name_, name_);
+    std::string text = head + fmt::format(
+                                  "const struct {}_data* D = (const struct {}_data*)data;\nconst struct ll_host* H = "
+                                  "D->H;\n(void)H;\n(void)batch;\n",
+                                  name_, name_);
     for (const ArrayId array : writer.arrays()) use(array, text);
     for (const VarId var : writer.outer_vars()) {
       counters_.push_back(var);
@@ -136,7 +154,8 @@ class ProductWriter {
   }
   void use(ArrayId array, std::string& text) {
     if (std::ranges::find(arrays_, array) == arrays_.end()) arrays_.push_back(array);
-    text += fmt::format("{}{}* restrict {} = D->{};\n", is_written(array) ? "" : "const ", storage_type(plan_.program.arrays[array].dtype), array_name(array), array_name(array));
+    text += fmt::format("{}{}* restrict {} = D->{};\n", is_written(array) ? "" : "const ",
+                        storage_type(plan_.program.arrays[array].dtype), array_name(array), array_name(array));
   }
 
   // Whether neighbours along the last of `vars` lie next to each other in every array that has them.
@@ -162,13 +181,20 @@ class ProductWriter {
     decode(writer, step_.batch, "batch", step_.batch.size());
     const bool along_depth = !is_contiguous(lane, value) && is_contiguous(depth, value);
     writer.open();
-    writer.line(fmt::format("{}* restrict panel = out + (p - from) * (k1 - k0);\nconst int64_t end = ll_min_index(to, p + {});", value_type(step_.type), width));
-    writer.line(fmt::format("if (end - p < {}) for (int64_t i = 0; i < {} * (k1 - k0); ++i) panel[i] = 0;", width, width));
-    if (along_depth) pack_rows(writer, lane, depth, value, width);
-    else pack_columns(writer, lane, depth, value, width);
+    writer.line(
+        fmt::format("{}* restrict panel = out + (p - from) * (k1 - k0);\nconst int64_t end = ll_min_index(to, p + {});",
+                    value_type(step_.type), width));
+    writer.line(
+        fmt::format("if (end - p < {}) for (int64_t i = 0; i < {} * (k1 - k0); ++i) panel[i] = 0;", width, width));
+    if (along_depth)
+      pack_rows(writer, lane, depth, value, width);
+    else
+      pack_columns(writer, lane, depth, value, width);
     const std::string body = writer.close();
     writer.line(fmt::format("for (int64_t p = from; p < to; p += {}) {{\n{}}}", width, body));
-    return finish(writer, fmt::format("static void {}_pack_{}(const void* data, int64_t batch, int64_t from, int64_t to, int64_t k0, int64_t k1, {}* out) {{\n", name_, side, value_type(step_.type)));
+    return finish(writer, fmt::format("static void {}_pack_{}(const void* data, int64_t batch, int64_t from, int64_t "
+                                      "to, int64_t k0, int64_t k1, {}* out) {{\n",
+                                      name_, side, value_type(step_.type)));
   }
 
   // Lane after lane, each along k.
@@ -178,9 +204,17 @@ class ProductWriter {
     runs(writer, depth.vars, "k", "k0", "k1", [&](const std::string& first, const std::string& end) {
       const VarId var = depth.vars.back();
       const std::string start = depth.vars.size() == 1 ? "k0" : fmt::format("({} - (k - k0))", first);
-      write_row(nodes(), writer, {.var = var, .from = first, .to = end, .values = {value}, .body = [&] {
-        writer.line(fmt::format("panel[({} - {}) * {} + (l - p)] = {};", var_name(var), start, width, writer.value(value)));
-      }, .is_vector = false});
+      write_row(nodes(), writer,
+                {.var = var,
+                 .from = first,
+                 .to = end,
+                 .values = {value},
+                 .body =
+                     [&] {
+                       writer.line(fmt::format("panel[({} - {}) * {} + (l - p)] = {};", var_name(var), start, width,
+                                               writer.value(value)));
+                     },
+                 .is_vector = false});
     });
     const std::string body = writer.close();
     writer.line(loop_head("l", "p", "end") + body + "}");
@@ -192,21 +226,25 @@ class ProductWriter {
       const VarId var = lane.vars.back();
       writer.open();
       for (const VarId each : depth.vars) writer.bring(each);
-      writer.line(fmt::format("{}* restrict row = panel + (k - k0) * {}{};", value_type(step_.type), width, lane.vars.size() == 1 ? "" : " + (l - p)"));
-      write_row(nodes(), writer, {.var = var, .from = first, .to = end, .values = {value}, .body = [&] {
-        writer.line(fmt::format("row[{} - {}] = {};", var_name(var), first, writer.value(value)));
-      }});
+      writer.line(fmt::format("{}* restrict row = panel + (k - k0) * {}{};", value_type(step_.type), width,
+                              lane.vars.size() == 1 ? "" : " + (l - p)"));
+      write_row(nodes(), writer,
+                {.var = var, .from = first, .to = end, .values = {value}, .body = [&] {
+                   writer.line(fmt::format("row[{} - {}] = {};", var_name(var), first, writer.value(value)));
+                 }});
       std::string advance;
       for (size_t i = depth.vars.size(); i-- > 0;) {
         const std::string name = var_name(depth.vars[i]);
-        advance += i == 0 ? fmt::format("++{};\n", name) : fmt::format("if (++{} == {}) {{ {} = 0;\n", name, nodes().extent(depth.vars[i]), name);
+        advance += i == 0 ? fmt::format("++{};\n", name)
+                          : fmt::format("if (++{} == {}) {{ {} = 0;\n", name, nodes().extent(depth.vars[i]), name);
       }
       advance += std::string(depth.vars.size() - 1, '}') + "\n";
       const std::string body = writer.close();
       std::string start;
       int64_t below = 1;
       for (size_t i = depth.vars.size(); i-- > 0;) {
-        start += fmt::format("int64_t {} = k0 / {} % {};\n", var_name(depth.vars[i]), below, nodes().extent(depth.vars[i]));
+        start +=
+            fmt::format("int64_t {} = k0 / {} % {};\n", var_name(depth.vars[i]), below, nodes().extent(depth.vars[i]));
         below *= nodes().extent(depth.vars[i]);
       }
       writer.line("{\n" + start + loop_head("k", "k0", "k1") + body + advance + "}\n}");
@@ -248,15 +286,20 @@ class ProductWriter {
       for (const Target& target : targets)
         if (target.value != none) values.push_back(target.value);
       write_row(nodes(), writer, {.var = var, .from = first, .to = end, .values = values, .body = [&] {
-        for (const Target& target : targets) write_target(writer, target, fmt::format("row[{} - {}]", var_name(var), start));
-      }});
+                                    for (const Target& target : targets)
+                                      write_target(writer, target, fmt::format("row[{} - {}]", var_name(var), start));
+                                  }});
     });
     const std::string body = writer.close();
     writer.line(loop_head("m", "m0", "m1") + body + "}");
-    const std::string head = fmt::format("static void {}_store(const void* data, int64_t batch, int64_t m0, int64_t m1, int64_t n0, int64_t n1, const {}* c, int64_t width) {{\n", name_, value_type(step_.type));
+    const std::string head = fmt::format(
+        "static void {}_store(const void* data, int64_t batch, int64_t m0, int64_t m1, int64_t n0, int64_t n1, const "
+        "{}* c, int64_t width) {{\n",
+        name_, value_type(step_.type));
     std::string pointers;
     for (const Target& target : targets)
-      if (stored_[target.array] && std::ranges::find(writer.arrays(), target.array) == writer.arrays().end()) use(target.array, pointers);
+      if (stored_[target.array] && std::ranges::find(writer.arrays(), target.array) == writer.arrays().end())
+        use(target.array, pointers);
     std::string text = finish(writer, head);
     const size_t at = text.find("(void)H;\n");
     return text.insert(at, pointers);
@@ -269,7 +312,8 @@ class ProductWriter {
       Target target{kernel.result, value, none, false};
       std::vector<NodeId> subscripts;
       size_t level = 0;
-      for (const VarId var : kernel.dims) subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(step_.kernel.loops[level++]));
+      for (const VarId var : kernel.dims)
+        subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(step_.kernel.loops[level++]));
       target.position = nodes().position(subscripts, row_major(plan_.program.arrays[kernel.result].shape));
       targets.push_back(target);
     };
@@ -290,11 +334,15 @@ class ProductWriter {
   void write_target(Writer& writer, const Target& target, const std::string& sum) {
     const DType dtype = plan_.program.arrays[target.array].dtype;
     std::string value = target.value != none ? writer.value(target.value) : sum;
-    if (target.value == none && compute_type(dtype) != step_.type) value = cast_text(step_.type, dtype, value);
-    else if (compute_type(dtype) != dtype && target.is_read) value = cast_text(compute_type(dtype), dtype, value);
+    if (target.value == none && compute_type(dtype) != step_.type)
+      value = cast_text(step_.type, dtype, value);
+    else if (compute_type(dtype) != dtype && target.is_read)
+      value = cast_text(compute_type(dtype), dtype, value);
     const std::string own = writer.fresh("x");
     writer.line(fmt::format("const {} {} = {};", value_type(dtype), own, value));
-    if (stored_[target.array]) writer.line(fmt::format("{}[{}] = {};", array_name(target.array), writer.index(target.position), to_storage(dtype, own)));
+    if (stored_[target.array])
+      writer.line(
+          fmt::format("{}[{}] = {};", array_name(target.array), writer.index(target.position), to_storage(dtype, own)));
     if (target.is_read) {
       writer.define(nodes().load_at(target.array, target.position, none, {}), own);
       if (!stored_[target.array]) writer.set_access(target.array, {own, dtype, true, writer.depth()});
@@ -313,6 +361,8 @@ class ProductWriter {
 
 }  // namespace
 
-StepFunction emit_contraction(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name) { return ProductWriter(plan, step, stored, name).run(); }
+StepFunction emit_contraction(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name) {
+  return ProductWriter(plan, step, stored, name).run();
+}
 
 }  // namespace lightline::loops::c

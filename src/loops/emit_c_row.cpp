@@ -10,8 +10,12 @@ namespace {
 constexpr int64_t shortest_split = 16;  // rows shorter than this test their guards at every point
 constexpr size_t most_guards = 32;
 
-std::string ceil_div(const std::string& a, int64_t b) { return b == 1 ? a : fmt::format("-ll_floor_div(-({}), {})", a, b); }
-std::string floor_div(const std::string& a, int64_t b) { return b == 1 ? a : fmt::format("ll_floor_div({}, {})", a, b); }
+std::string ceil_div(const std::string& a, int64_t b) {
+  return b == 1 ? a : fmt::format("-ll_floor_div(-({}), {})", a, b);
+}
+std::string floor_div(const std::string& a, int64_t b) {
+  return b == 1 ? a : fmt::format("ll_floor_div({}, {})", a, b);
+}
 
 // Guards that hold exactly on an interval of the row.
 std::vector<NodeId> splitting_guards(const Nodes& nodes, const Row& row) {
@@ -29,25 +33,25 @@ std::vector<NodeId> splitting_guards(const Nodes& nodes, const Row& row) {
   return guards;
 }
 
+void write_loop(Writer& writer, const Row& row, const std::string& from, const std::string& to, bool is_vector) {
+  writer.open();
+  writer.bring(row.var);
+  row.body();
+  const std::string body = writer.close();
+  writer.line((is_vector ? fmt::format("#pragma omp simd{}\n", row.clauses) : "") +
+              loop_head(var_name(row.var), from, to) + body + "}");
+}
+
 }  // namespace
 
 std::string loop_head(std::string_view var, std::string_view from, std::string_view to) {
   return fmt::format("for (int64_t {} = {}; {} < {}; ++{}) {{\n", var, from, var, to, var);
 }
 
-void write_loop(Writer& writer, const Row& row, const std::string& from, const std::string& to, bool is_vector) {
-  writer.open();
-  writer.bring(row.var);
-  row.body();
-  const std::string body = writer.close();
-  writer.line((is_vector ? fmt::format("#pragma omp simd{}\n", row.clauses) : "") + loop_head(var_name(row.var), from, to) + body + "}");
-}
-
 // The part of the row where every guard holds runs without tests.
 void write_row(Nodes& nodes, Writer& writer, const Row& row) {
   const std::vector<NodeId> guards = splitting_guards(nodes, row);
-  const auto main = [&](const std::string& from, const std::string& to) { row.main ? row.main(from, to) : write_loop(writer, row, from, to, row.is_vector); };
-  if (guards.empty()) return main(row.from, row.to);
+  if (guards.empty()) return write_loop(writer, row, row.from, row.to, row.is_vector);
   const std::string low = writer.fresh("low"), high = writer.fresh("high");
   std::string text;
   for (const NodeId id : guards) {
@@ -64,10 +68,11 @@ void write_row(Nodes& nodes, Writer& writer, const Row& row) {
       text += fmt::format("{} = ll_min_index({}, {} + 1);\n", high, high, floor_div(at, -step));
     }
   }
-  writer.line(fmt::format("int64_t {} = {}, {} = {};\n{}{} = ll_min_index({}, {});\n{} = ll_max_index({}, {});", low, row.from, high, row.to, text, low, low, row.to, high, low, high));
+  writer.line(fmt::format("int64_t {} = {}, {} = {};\n{}{} = ll_min_index({}, {});\n{} = ll_max_index({}, {});", low,
+                          row.from, high, row.to, text, low, low, row.to, high, low, high));
   const auto middle = [&] {
     for (const NodeId id : guards) writer.assumed.insert(id);
-    main(low, high);
+    write_loop(writer, row, low, high, row.is_vector);
     for (const NodeId id : guards) writer.assumed.erase(id);
   };
   if (!row.is_vector) {  // perhaps in order
@@ -80,7 +85,9 @@ void write_row(Nodes& nodes, Writer& writer, const Row& row) {
   writer.bring(row.var);
   row.body();
   const std::string body = writer.close(), var = var_name(row.var);
-  writer.line(fmt::format("for (int64_t {0} = {1} > {2} ? {2} : {3}; {0} < {4}; {0} = {0} + 1 == {1} ? {3} : {0} + 1) {{\n{5}}}", var, low, row.from, high, row.to, body));
+  writer.line(fmt::format(
+      "for (int64_t {0} = {1} > {2} ? {2} : {3}; {0} < {4}; {0} = {0} + 1 == {1} ? {3} : {0} + 1) {{\n{5}}}", var, low,
+      row.from, high, row.to, body));
 }
 
 }  // namespace lightline::loops::c

@@ -1,4 +1,4 @@
-// Innermost loops: vectors, edges, streamed stores, accumulators.
+// Innermost loops and what one point does: stores and accumulators.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,71 +6,22 @@
 #include "loops/emit_c_loops.h"
 
 namespace lightline::loops::c {
-namespace {
-
-// Results of at least this size that their step does not read again go past the caches.
-constexpr int64_t streamed_bytes = 8 << 20;
-constexpr int64_t strip = 64;  // elements computed before they are streamed
-
-
-}  // namespace
-
 void NestWriter::row(Nest& nest, const std::string& from, const std::string& to) {
   Row whole{.var = nest.var, .from = from, .to = to};
-  std::vector<const Member*> streamed;
   for (const Item& item : nest.items) {
     const Member& member = tree_.members[item.member];
     if (member.body != none) whole.values.push_back(member.body);
     const bool reduces = member.kernel.reducer != Reducer::none && !member.kernel.is_empty;
-    const std::string clause = reduces ? reduction_clause(member.kernel.reducer, member.kernel.accumulator, total_name(member)) : "";
+    const std::string clause =
+        reduces ? reduction_clause(member.kernel.reducer, member.kernel.accumulator, total_name(member)) : "";
     whole.clauses += clause;
     whole.is_vector &= !member.kernel.scalar_only && member.kernel.scan != nest.var && !(reduces && clause.empty());
-    if (is_streamed(member, nest)) streamed.push_back(&member);
   }
   whole.body = [this, &nest] {
     scope_of_[&nest] = writer_.depth();
     for (const Item& item : nest.items) leaf(tree_.members[item.member]);
   };
-  if (!streamed.empty()) whole.main = [&](const std::string& first, const std::string& end) { strips(whole, streamed, first, end); };
   write_row(nodes(), writer_, whole);
-}
-
-bool NestWriter::is_streamed(const Member& member, const Nest& nest) {
-  if (!stored_[member.kernel.result] || member.is_read || member.kernel.reducer != Reducer::none || member.kernel.scan != none) return false;
-  const Array& result = array(member);
-  return size_of(result.shape) * byte_size(result.dtype) >= streamed_bytes && nodes().extent(nest.var) >= 64 && nodes().coefficient(member.store, nest.var) == 1;
-}
-
-// Computes a strip at a time and writes it past the caches. The compiler keeps the strip in registers.
-void NestWriter::strips(const Row& row, const std::vector<const Member*>& streamed, const std::string& from, const std::string& to) {
-  streams_ = true;
-  const VarId start = nodes().add_var(nodes().extent(row.var));
-  const std::string at = var_name(start);
-  const auto place = [&](const Member& member) {
-    return fmt::format("{} + ({})", array_name(member.kernel.result), writer_.index(nodes().substitute(member.store, {{row.var, nodes().var(start)}})));
-  };
-  writer_.open();
-  writer_.bring(start);
-  writer_.line(fmt::format("int64_t {} = {};", at, from));
-  const std::string aligned = writer_.fresh("aligned");
-  writer_.line(fmt::format("const int64_t {} = ll_min_index({}, {} + ll_until_line({}, {}));", aligned, to, at, place(*streamed[0]), byte_size(array(*streamed[0]).dtype)));
-  write_loop(writer_, row, from, aligned, false);
-
-  writer_.open();
-  for (const Member* member : streamed) {
-    strip_start_[member->kernel.result] = at;
-    writer_.line(fmt::format("{} s{}[{}] __attribute__((aligned(64)));", storage_type(array(*member).dtype), member->kernel.result, strip));
-  }
-  write_loop(writer_, row, at, fmt::format("{} + {}", at, strip), row.is_vector);
-  for (const Member* member : streamed) {
-    strip_start_.erase(member->kernel.result);
-    writer_.line(fmt::format("ll_stream({}, s{}, sizeof s{});", place(*member), member->kernel.result, member->kernel.result));
-  }
-  const std::string body = writer_.close();
-  writer_.line(fmt::format("for ({} = {}; {} + {} <= {}; {} += {}) {{\n{}}}", at, aligned, at, strip, to, at, strip, body));
-  write_loop(writer_, row, at, to, false);
-  const std::string text = writer_.close();
-  writer_.line("{\n" + text + "}");
 }
 
 // ---- reductions that keep a row of totals ----
@@ -88,7 +39,8 @@ void NestWriter::tiled(const Member& member, int64_t width) {
   writer_.open();
   tile(member, start, fmt::format("ll_min_index({}, {} + {})", extent, start, width), width);
   const std::string body = writer_.close();
-  writer_.line(fmt::format("for (int64_t {} = 0; {} < {}; {} += {}) {{\n{}}}", start, start, extent, start, width, body));
+  writer_.line(
+      fmt::format("for (int64_t {} = 0; {} < {}; {} += {}) {{\n{}}}", start, start, extent, start, width, body));
 }
 
 void NestWriter::tile(const Member& member, const std::string& from, const std::string& to, int64_t width) {
@@ -97,8 +49,10 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
   const std::string place = fmt::format("[{} - {}]", var_name(var), first);
   writer_.line(fmt::format("const int64_t {} = {}, {} = {};", first, from, last, to));
   if (is_position(member)) {
-    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64))); int64_t {}_at[{}] __attribute__((aligned(64)));", total_type(member), name, width, name, width));
-    writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {{ {}[i] = 0; {}_at[i] = -1; }}", last, first, name, name));
+    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64))); int64_t {}_at[{}] __attribute__((aligned(64)));",
+                             total_type(member), name, width, name, width));
+    writer_.line(
+        fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {{ {}[i] = 0; {}_at[i] = -1; }}", last, first, name, name));
   } else {
     writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64)));", total_type(member), name, width));
     writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {}[i] = {};", last, first, name, empty(member)));
@@ -108,13 +62,24 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
     writer_.open();
     writer_.bring(reduced);
   }
-  write_row(nodes(), writer_, {.var = var, .from = first, .to = last, .values = {member.body}, .body = [&] { update(member, place); }, .is_vector = is_vector});
+  write_row(nodes(), writer_,
+            {.var = var,
+             .from = first,
+             .to = last,
+             .values = {member.body},
+             .body = [&] { update(member, place); },
+             .is_vector = is_vector});
   for (size_t i = member.kernel.reduced.size(); i-- > 0;) {
     const VarId reduced = member.kernel.reduced[i];
     const std::string body = writer_.close();
     writer_.line(loop_head(var_name(reduced), "0", std::to_string(nodes().extent(reduced))) + body + "}");
   }
-  write_row(nodes(), writer_, {.var = var, .from = first, .to = last, .body = [&] { finish_reduction(member, place); }, .is_vector = is_vector});
+  write_row(nodes(), writer_,
+            {.var = var,
+             .from = first,
+             .to = last,
+             .body = [&] { finish_reduction(member, place); },
+             .is_vector = is_vector});
 }
 
 // ---- one point ----
@@ -130,33 +95,42 @@ void NestWriter::store(const Member& member, const std::string& value) {
   const DType dtype = array(member).dtype;
   const bool rounds = compute_type(dtype) != dtype && (member.is_read || !stored_[id]);
   const std::string own = writer_.fresh("x");
-  writer_.line(fmt::format("const {} {} = {};", value_type(dtype), own, rounds ? cast_text(compute_type(dtype), dtype, value) : value));
+  writer_.line(fmt::format("const {} {} = {};", value_type(dtype), own,
+                           rounds ? cast_text(compute_type(dtype), dtype, value) : value));
   if (!stored_[id] && member.elements == 1) return writer_.set_access(id, {own, dtype, true, writer_.depth()});
-  if (const auto streamed = strip_start_.find(id); streamed != strip_start_.end() && member.kernel.reducer == Reducer::none)
-    writer_.line(fmt::format("s{}[{} - {}] = {};", id, var_name(member.sequence.back()), streamed->second, to_storage(dtype, own)));
-  else if (stored_[id]) writer_.line(fmt::format("{}[{}] = {};", array_name(id), writer_.index(member.store), to_storage(dtype, own)));
-  else writer_.line(fmt::format("b{}[{}] = {};", id, writer_.index(member.store), own));
+  if (stored_[id])
+    writer_.line(fmt::format("{}[{}] = {};", array_name(id), writer_.index(member.store), to_storage(dtype, own)));
+  else
+    writer_.line(fmt::format("b{}[{}] = {};", id, writer_.index(member.store), own));
   const size_t level = member.shared == 0 ? 0 : scope_of_.at(member.path[member.shared - 1]);
-  if (stored_[id]) writer_.set_access(id, {array_name(id), dtype, false, level});
-  else writer_.set_access(id, {.pointer = fmt::format("b{}", id), .element = compute_type(dtype), .level = level, .is_local = true});
+  if (stored_[id])
+    writer_.set_access(id, {array_name(id), dtype, false, level});
+  else
+    writer_.set_access(
+        id, {.pointer = fmt::format("b{}", id), .element = compute_type(dtype), .level = level, .is_local = true});
   writer_.define(nodes().load_at(id, member.store, none, {}), own);
 }
 
 std::string NestWriter::declaration(const Member& member) const {
   const std::string name = total_name(member);
   if (is_position(member)) return fmt::format("{} {} = 0; int64_t {}_at = -1;", total_type(member), name, name);
-  return fmt::format("{} {} = {};{}", total_type(member), name, empty(member), keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format(" int {}_nan = 0;", name) : "");
+  return fmt::format(
+      "{} {} = {};{}", total_type(member), name, empty(member),
+      keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format(" int {}_nan = 0;", name) : "");
 }
 
 std::string NestWriter::total_value(const Member& member) const {
   const std::string name = total_name(member);
-  return keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format("({}_nan ? __builtin_nan(\"\") : {})", name, name) : name;
+  return keeps_nan(member.kernel.reducer, member.kernel.accumulator)
+             ? fmt::format("({}_nan ? __builtin_nan(\"\") : {})", name, name)
+             : name;
 }
 
 // The place of a point in the reduced domain, row-major.
 NodeId NestWriter::flat_position(const Member& member) {
   NodeId position = nodes().integer(0);
-  for (const VarId var : member.kernel.reduced) position = nodes().add(nodes().scale(position, nodes().extent(var)), nodes().var(var));
+  for (const VarId var : member.kernel.reduced)
+    position = nodes().add(nodes().scale(position, nodes().extent(var)), nodes().var(var));
   return position;
 }
 
@@ -164,18 +138,27 @@ void NestWriter::update(const Member& member, const std::string& place) {
   const std::string name = total_name(member), total = name + place;
   const std::string value = writer_.value(member.body);
   if (place.empty() && keeps_nan(member.kernel.reducer, member.kernel.accumulator))
-    return writer_.line(fmt::format("{} = {} {} {} ? {} : {};\n{}_nan |= {} != {};", name, value, member.kernel.reducer == Reducer::max ? ">" : "<", name, value, name, name, value, value));
-  if (!is_position(member)) return writer_.line(fmt::format("{} = {};", total, combine_text(member.kernel.reducer, member.kernel.accumulator, total, value)));
+    return writer_.line(fmt::format("{} = {} {} {} ? {} : {};\n{}_nan |= {} != {};", name, value,
+                                    member.kernel.reducer == Reducer::max ? ">" : "<", name, value, name, name, value,
+                                    value));
+  if (!is_position(member))
+    return writer_.line(
+        fmt::format("{} = {};", total, combine_text(member.kernel.reducer, member.kernel.accumulator, total, value)));
   const std::string at = fmt::format("{}_at{}", name, place);
   const std::string beats = fmt::format("{} {} {}", value, member.kernel.reducer == Reducer::argmax ? ">" : "<", total);
-  const std::string wins = fmt::format("({} < 0) | (({} == {}) & (({} != {}) | ({})))", at, total, total, value, value, beats);
+  const std::string wins =
+      fmt::format("({} < 0) | (({} == {}) & (({} != {}) | ({})))", at, total, total, value, value, beats);
   const std::string yes = writer_.fresh("wins");
-  writer_.line(fmt::format("const _Bool {} = {};\n{} = {} ? {} : {};\n{} = {} ? {} : {};", yes, wins, total, yes, value, total, at, yes, writer_.index(flat_position(member)), at));
+  writer_.line(fmt::format("const _Bool {} = {};\n{} = {} ? {} : {};\n{} = {} ? {} : {};", yes, wins, total, yes, value,
+                           total, at, yes, writer_.index(flat_position(member)), at));
 }
 
 void NestWriter::finish_reduction(const Member& member, const std::string& place) {
-  const DType dtype = array(member).dtype, reduced = is_position(member) ? DType::i64 : compute_type(member.kernel.accumulator);
-  const std::string total = is_position(member) ? total_name(member) + "_at" + place : place.empty() ? total_value(member) : total_name(member) + place;
+  const DType dtype = array(member).dtype,
+              reduced = is_position(member) ? DType::i64 : compute_type(member.kernel.accumulator);
+  const std::string total = is_position(member) ? total_name(member) + "_at" + place
+                            : place.empty()     ? total_value(member)
+                                                : total_name(member) + place;
   store(member, reduced == compute_type(dtype) ? total : cast_text(reduced, dtype, total));
 }
 

@@ -22,7 +22,9 @@ std::string_view storage_type(DType dtype) {
   }
 }
 
-std::string_view value_type(DType dtype) { return compute_type(dtype) == DType::boolean ? "_Bool" : storage_type(compute_type(dtype)); }
+std::string_view value_type(DType dtype) {
+  return compute_type(dtype) == DType::boolean ? "_Bool" : storage_type(compute_type(dtype));
+}
 
 std::string_view suffix(DType dtype) { return name(dtype); }
 
@@ -107,14 +109,17 @@ std::string literal_text(DType type, const Literal& literal) {
     case DType::i16:
     case DType::i8:
     case DType::u8: return fmt::format("(({}){})", value_type(type), literal.integer);
-    default: return floating_text(literal.kind == Literal::Kind::floating ? real : double(float(literal.integer)), true);
+    default:
+      return floating_text(literal.kind == Literal::Kind::floating ? real : double(float(literal.integer)), true);
   }
 }
 
-std::string call_text(Function function, DType operand, const std::string& a, const std::string& b, const std::string& c) {
+std::string call_text(Function function, DType operand, const std::string& a, const std::string& b,
+                      const std::string& c) {
   if (function == Function::select) return fmt::format("{} ? {} : {}", a, b, c);
   if (is_comparison(function)) return fmt::format("{} {} {}", a, infix(function), b);
-  if (operand == DType::boolean && (function == Function::logical_not || function == Function::bitnot)) return fmt::format("!{}", a);
+  if (operand == DType::boolean && (function == Function::logical_not || function == Function::bitnot))
+    return fmt::format("!{}", a);
   if (operand == DType::boolean) return fmt::format("{} {} {}", a, infix(function), b);
   if (is_integer(operand)) {
     if (std::string text = integer_call(function, operand, a, b); !text.empty()) return text;
@@ -134,21 +139,26 @@ std::string call_text(Function function, DType operand, const std::string& a, co
 #include "loops/functions.def"
 #undef LL_FUNCTION
   }
-  return b.empty() ? fmt::format("ll_{}_{}({})", id, suffix(operand), a) : fmt::format("ll_{}_{}({}, {})", id, suffix(operand), a, b);
+  return b.empty() ? fmt::format("ll_{}_{}({})", id, suffix(operand), a)
+                   : fmt::format("ll_{}_{}({}, {})", id, suffix(operand), a, b);
 }
 
 std::string cast_text(DType from, DType target, const std::string& value) {
   const DType to = compute_type(target);
   if (target == DType::boolean) return fmt::format("{} != 0", value);
-  if (from == DType::c64 && target != DType::c64) return cast_text(DType::f32, target, fmt::format("(__real__ {})", value));
-  if (target == DType::c64) return from == DType::c64 ? value : fmt::format("__builtin_complex((float){}, 0.0f)", value);
+  if (from == DType::c64 && target != DType::c64)
+    return cast_text(DType::f32, target, fmt::format("(__real__ {})", value));
+  if (target == DType::c64)
+    return from == DType::c64 ? value : fmt::format("__builtin_complex((float){}, 0.0f)", value);
   if (to != target) {  // a narrow float: rounded once
     if (from == DType::f32) return fmt::format("ll_round_{}({})", suffix(target), value);
     return fmt::format("ll_round_{}(ll_odd{}({}))", suffix(target), from == DType::f64 ? "" : "_i64", value);
   }
   if (is_integer(to)) {
     if (is_float(from)) return fmt::format("({})ll_to_i64_{}({})", value_type(to), suffix(from), value);
-    return to == DType::i64 || from == DType::boolean ? fmt::format("({}){}", value_type(to), value) : fmt::format("({})({}){}", value_type(to), unsigned_type(to), value);
+    return to == DType::i64 || from == DType::boolean
+               ? fmt::format("({}){}", value_type(to), value)
+               : fmt::format("({})({}){}", value_type(to), unsigned_type(to), value);
   }
   return fmt::format("({}){}", value_type(to), value);
 }

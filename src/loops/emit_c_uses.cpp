@@ -9,7 +9,8 @@ namespace {
 
 class UseFinder {
  public:
-  explicit UseFinder(const Program& program) : program_(program), wanted_(program.arrays.size(), false), depth_(program.arrays.size(), 0) {
+  explicit UseFinder(const Program& program)
+      : program_(program), wanted_(program.arrays.size(), false), depth_(program.arrays.size(), 0) {
     uses_.arrays.resize(program.arrays.size());
   }
 
@@ -42,11 +43,13 @@ class UseFinder {
   bool has_effect(const Statement& statement) const {
     if (const auto* compute = std::get_if<Compute>(&statement.node)) return has_checked_read(program_, compute->body);
     if (std::holds_alternative<Opaque>(statement.node)) return true;
-    if (const auto* repeat = std::get_if<Repeat>(&statement.node)) return std::ranges::any_of(repeat->body, [&](const Statement& inner) { return has_effect(inner); });
+    if (const auto* repeat = std::get_if<Repeat>(&statement.node))
+      return std::ranges::any_of(repeat->body, [&](const Statement& inner) { return has_effect(inner); });
     const auto* scatter = std::get_if<Scatter>(&statement.node);
     if (scatter == nullptr) return false;
     const auto checked = [&](ExprId target) {
-      return has_checked_read(program_, target) || (!scatter->drop_outside && interval_of(program_, target).data_dependent);
+      return has_checked_read(program_, target) ||
+             (!scatter->drop_outside && interval_of(program_, target).data_dependent);
     };
     return has_checked_read(program_, scatter->body) || std::ranges::any_of(scatter->target, checked);
   }
@@ -111,7 +114,8 @@ bool has_checked_read(const Program& program, ExprId root) {
   for_each_expr(program, root, [&](ExprId id) {
     const Expr& expr = program.exprs[id];
     if (found || expr.kind != ExprKind::read || expr.has_fill) return;
-    for (uint32_t i = 0; i < expr.args[2]; ++i) found |= interval_of(program, subscripts_of(program, expr)[i]).data_dependent;
+    for (uint32_t i = 0; i < expr.args[2]; ++i)
+      found |= interval_of(program, subscripts_of(program, expr)[i]).data_dependent;
   });
   return found;
 }

@@ -9,10 +9,10 @@ namespace lightline::loops::c {
 
 // How an array that a statement defines is used by live statements.
 struct Use {
-  int reads = 0;           // read expressions
-  int others = 0;          // outputs, operands, initial and yielded arrays: they need it in memory
+  int reads = 0;                      // read expressions
+  int others = 0;                     // outputs, operands, initial and yielded arrays: they need it in memory
   const Statement* reader = nullptr;  // of the last read
-  ExprId site = none;      // the last read
+  ExprId site = none;                 // the last read
   double reader_points = 0;
   bool crosses_block = false;  // a read inside a repeat of an array from outside it
 };

@@ -17,8 +17,10 @@ bool is_bounded(const Node& node) { return node.low != INT64_MIN && node.high !=
 bool is_choice(const Nodes& nodes, NodeId id) {
   const Node& node = nodes[id];
   if (node.kind == NodeKind::cast) return nodes[node.args[0]].type == DType::boolean || is_choice(nodes, node.args[0]);
-  if (node.kind == NodeKind::affine) return std::ranges::any_of(nodes.terms(node), [&](const Term& term) { return is_choice(nodes, term.atom); });
-  return node.kind == NodeKind::call && node.function == Function::select && nodes.is_literal(node.args[1]) && nodes.is_literal(node.args[2]);
+  if (node.kind == NodeKind::affine)
+    return std::ranges::any_of(nodes.terms(node), [&](const Term& term) { return is_choice(nodes, term.atom); });
+  return node.kind == NodeKind::call && node.function == Function::select && nodes.is_literal(node.args[1]) &&
+         nodes.is_literal(node.args[2]);
 }
 
 }  // namespace
@@ -71,7 +73,8 @@ size_t Writer::level(NodeId root) {
       if (known != level_of_.end()) result = known->second;
     }
     if (node.kind == NodeKind::load)
-      if (const auto known = access_.find(node.array); known != access_.end()) result = std::max(result, known->second.level);
+      if (const auto known = access_.find(node.array); known != access_.end())
+        result = std::max(result, known->second.level);
     levels_.emplace(id, result);
   });
   return levels_.at(root);
@@ -103,11 +106,16 @@ std::string Writer::sum(const Node& node) {
   for (const Term& term : nodes_.terms(node)) {
     const std::string atom = value(term.atom);
     if (!text.empty()) text += " + ";
-    if (wraps) text += fmt::format("(uint64_t){} * {}u", atom, uint64_t(term.coefficient));
-    else if (term.coefficient == 1) text += atom;
-    else text += fmt::format("{} * {}", atom, literal_text(DType::i64, Literal::of(term.coefficient)));
+    if (wraps)
+      text += fmt::format("(uint64_t){} * {}u", atom, uint64_t(term.coefficient));
+    else if (term.coefficient == 1)
+      text += atom;
+    else
+      text += fmt::format("{} * {}", atom, literal_text(DType::i64, Literal::of(term.coefficient)));
   }
-  if (node.constant != 0) text += wraps ? fmt::format(" + {}u", uint64_t(node.constant)) : fmt::format(" + {}", literal_text(DType::i64, Literal::of(node.constant)));
+  if (node.constant != 0)
+    text += wraps ? fmt::format(" + {}u", uint64_t(node.constant))
+                  : fmt::format(" + {}", literal_text(DType::i64, Literal::of(node.constant)));
   return wraps ? fmt::format("(int64_t)({})", text) : text;
 }
 
@@ -120,7 +128,8 @@ std::string Writer::compute(const Node& node, size_t at) {
     case NodeKind::cast: {
       const Node& from = nodes_[node.args[0]];
       const std::string inner = value(node.args[0]);
-      if (from.type == DType::i64 && is_float(node.type) && node.target == node.type && fits_i32(from)) return fmt::format("({})(int32_t){}", value_type(node.type), inner);
+      if (from.type == DType::i64 && is_float(node.type) && node.target == node.type && fits_i32(from))
+        return fmt::format("({})(int32_t){}", value_type(node.type), inner);
       return cast_text(from.type, node.target, inner);
     }
     case NodeKind::call: return call(node);
@@ -141,7 +150,8 @@ std::string Writer::load(const Node& node) {
   const std::string guard = node.guard == none ? "1" : value(node.guard);
   if (guard == "0") return literal_text(node.type, node.literal);
   const NodeId position = nodes_.operands(node)[0];
-  const std::string at = is_choice(nodes_, position) ? fmt::format("ll_scalar_index({})", index(position)) : index(position);
+  const std::string at =
+      is_choice(nodes_, position) ? fmt::format("ll_scalar_index({})", index(position)) : index(position);
   const std::string element = from_storage(access.element, fmt::format("{}[{}]", access.pointer, at));
   if (guard == "1") return element;
   return fmt::format("{} ? {} : {}", guard, element, literal_text(node.type, node.literal));
@@ -152,7 +162,9 @@ std::string Writer::check(const Node& node, size_t at) {
   const std::string subscript = value(node.args[0]);
   const std::string ok = fresh("ok");
   scopes_[at].text += fmt::format("const _Bool {} = (uint64_t)({}) < {}u;\n", ok, subscript, node.constant);
-  scopes_[at].text += fmt::format("if (__builtin_expect(!{}, 0)) ll_outside(H, {}, {}, {}, {});\n", ok, int64_t(node.statement), node.array == none ? -1 : int64_t(node.array), node.dimension, subscript);
+  scopes_[at].text +=
+      fmt::format("if (__builtin_expect(!{}, 0)) ll_outside(H, {}, {}, {}, {});\n", ok, int64_t(node.statement),
+                  node.array == none ? -1 : int64_t(node.array), node.dimension, subscript);
   return ok;
 }
 
@@ -168,10 +180,12 @@ std::string Writer::call(const Node& node) {
   }
   if (operand == DType::i64 && arity == 2) {
     const bool is_comparison = node.type == DType::boolean;
-    if (is_comparison && fits_i32(arg(0)) && fits_i32(arg(1))) return call_text(node.function, operand, "(int32_t)" + text[0], "(int32_t)" + text[1], "");
+    if (is_comparison && fits_i32(arg(0)) && fits_i32(arg(1)))
+      return call_text(node.function, operand, "(int32_t)" + text[0], "(int32_t)" + text[1], "");
     const bool is_division = node.function == Function::div || node.function == Function::mod;
     if (is_division && arg(1).low > 0 && fits_u32(arg(0)) && fits_u32(arg(1)))
-      return fmt::format("(int64_t)((uint32_t){} {} (uint32_t){})", text[0], node.function == Function::div ? "/" : "%", text[1]);
+      return fmt::format("(int64_t)((uint32_t){} {} (uint32_t){})", text[0], node.function == Function::div ? "/" : "%",
+                         text[1]);
   }
   return call_text(node.function, operand, text[0], text[1], text[2]);
 }

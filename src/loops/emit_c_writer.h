@@ -80,7 +80,8 @@ std::string_view storage_type(DType dtype);
 std::string_view value_type(DType dtype);  // of the compute type
 std::string literal_text(DType type, const Literal& literal);
 // `operand` is the compute type of the last operand.
-std::string call_text(Function function, DType operand, const std::string& a, const std::string& b, const std::string& c);
+std::string call_text(Function function, DType operand, const std::string& a, const std::string& b,
+                      const std::string& c);
 std::string cast_text(DType from, DType target, const std::string& value);
 std::string from_storage(DType dtype, const std::string& element);
 std::string to_storage(DType dtype, const std::string& value);

@@ -27,7 +27,8 @@ constexpr std::array<std::pair<std::string_view, Reducer>, 9> reducer_table = {{
 
 bool is_written_infix(std::string_view text) {
   const char first = text[0];
-  return !(first >= 'a' && first <= 'z') || text == "div" || text == "mod" || text == "and" || text == "or" || text == "not" || text == "neg";
+  return !(first >= 'a' && first <= 'z') || text == "div" || text == "mod" || text == "and" || text == "or" ||
+         text == "not" || text == "neg";
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ enum class Reducer : uint8_t {
   any,     // written `or`; empty: false
   argmax,  // the first index of the greatest value, NaN counting as greatest; row-major over several indices; never empty
   argmin,
-  set,     // scatter only: the last write wins
+  set,  // scatter only: the last write wins
 };
 std::string_view name(Reducer reducer);
 std::optional<Reducer> reducer_from_name(std::string_view name);

@@ -59,13 +59,25 @@ class Interpreter {
 
   Status check_inputs(const std::vector<Tensor>& inputs) const {
     if (inputs.size() != program_.inputs.size())
-      return Error{ErrorCode::usage, fmt::format("program '{}' takes {} inputs, but {} are given", program_.name, program_.inputs.size(), inputs.size()), "", {}};
+      return Error{ErrorCode::usage,
+                   fmt::format("program '{}' takes {} inputs, but {} are given", program_.name, program_.inputs.size(),
+                               inputs.size()),
+                   "",
+                   {}};
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Array& declared = array(program_.inputs[i]);
       if (inputs[i].dtype() != declared.dtype)
-        return Error{ErrorCode::type, fmt::format("input '{}' is declared {}, but {} is given", declared.name, name(declared.dtype), name(inputs[i].dtype())), "", {}};
+        return Error{ErrorCode::type,
+                     fmt::format("input '{}' is declared {}, but {} is given", declared.name, name(declared.dtype),
+                                 name(inputs[i].dtype())),
+                     "",
+                     {}};
       if (inputs[i].shape() != declared.shape)
-        return Error{ErrorCode::shape, fmt::format("input '{}' is declared {}, but {} is given", declared.name, to_string(declared.shape), to_string(inputs[i].shape())), "", {}};
+        return Error{ErrorCode::shape,
+                     fmt::format("input '{}' is declared {}, but {} is given", declared.name, to_string(declared.shape),
+                                 to_string(inputs[i].shape())),
+                     "",
+                     {}};
     }
     return Ok{};
   }
@@ -136,7 +148,10 @@ class Interpreter {
     auto add = [&](ArrayId id) -> Status {
       const int64_t more = bytes_of(array(id));
       if (more > memory_limit - live)
-        return Error{ErrorCode::limit, fmt::format("'{}' would take the memory in use beyond {} GiB", array(id).name, memory_limit >> 30), "run the program on smaller arrays", {}};
+        return Error{ErrorCode::limit,
+                     fmt::format("'{}' would take the memory in use beyond {} GiB", array(id).name, memory_limit >> 30),
+                     "run the program on smaller arrays",
+                     {}};
       live += more;
       return Ok{};
     };
@@ -149,7 +164,8 @@ class Interpreter {
       for (const ArrayId id : plan.dead) live -= bytes_of(array(id));
     }
     for (const Output& output : program_.outputs)
-      if (std::find(program_.inputs.begin(), program_.inputs.end(), output.array) != program_.inputs.end()) LL_DO(add(output.array));
+      if (std::find(program_.inputs.begin(), program_.inputs.end(), output.array) != program_.inputs.end())
+        LL_DO(add(output.array));
     return Ok{};
   }
 
@@ -169,7 +185,8 @@ class Interpreter {
       LL_TRY(Tensor * result, make(compute->result));
       return run_compute(program_, *compute, machine_, *result);
     }
-    if (const auto* scatter = std::get_if<ScatterPlan>(&plan.plan)) return run(std::get<Scatter>(plan.statement->node), *scatter);
+    if (const auto* scatter = std::get_if<ScatterPlan>(&plan.plan))
+      return run(std::get<Scatter>(plan.statement->node), *scatter);
     if (const auto* repeat = std::get_if<RepeatPlan>(&plan.plan)) return run(*repeat);
     if (const auto* opaque = std::get_if<Opaque>(&plan.statement->node)) return run(*opaque);
     const auto& constant = std::get<Constant>(plan.statement->node);
@@ -180,8 +197,10 @@ class Interpreter {
 
   Status run(const Scatter& scatter, const ScatterPlan& plan) {
     LL_TRY(Tensor * result, make(scatter.result));
-    if (scatter.init_array == none) run_constant({program_.exprs[scatter.init_literal].literal}, *result);
-    else copy_into(*machine_.arrays[scatter.init_array], *result, 0);
+    if (scatter.init_array == none)
+      run_constant({program_.exprs[scatter.init_literal].literal}, *result);
+    else
+      copy_into(*machine_.arrays[scatter.init_array], *result, 0);
     return run_scatter(program_, plan, machine_, *result);
   }
 
@@ -193,7 +212,8 @@ class Interpreter {
       LL_TRY(results.emplace_back(), make(id));
     }
     Status status = run_opaque(opaque, operands, results);
-    if (!status.ok() && !opaque.results.empty()) status.error().message = fmt::format("in '{}': {}", array(opaque.results[0]).name, status.error().message);
+    if (!status.ok() && !opaque.results.empty())
+      status.error().message = fmt::format("in '{}': {}", array(opaque.results[0]).name, status.error().message);
     return status;
   }
 
@@ -215,8 +235,10 @@ class Interpreter {
     for (size_t i = 0; i < carried; ++i) {
       const ArrayId inner = repeat.carries[i].inner;
       Tensor& result = owned_[repeat.results[i]];
-      if (count > 0) std::swap(result, owned_[inner]);
-      else result = copy_of(*machine_.arrays[inner]);
+      if (count > 0)
+        std::swap(result, owned_[inner]);
+      else
+        result = copy_of(*machine_.arrays[inner]);
       machine_.arrays[repeat.results[i]] = &result;
     }
     return Ok{};
@@ -226,7 +248,8 @@ class Interpreter {
   void carry_over(const RepeatPlan& plan) {
     const auto& carries = plan.repeat->carries;
     auto moves = [&](const Repeat::Carry& carry) {
-      const auto yields = std::count_if(carries.begin(), carries.end(), [&](const auto& other) { return other.next == carry.next; });
+      const auto yields =
+          std::count_if(carries.begin(), carries.end(), [&](const auto& other) { return other.next == carry.next; });
       return yields == 1 && plan.own.contains(carry.next);
     };
     std::vector<Tensor> next;
@@ -247,7 +270,8 @@ class Interpreter {
     for (size_t i = 0; i < list.size(); ++i) {
       const ArrayId id = list[i].array;
       const bool is_own = machine_.arrays[id] == &owned_[id];
-      const bool again = std::any_of(list.begin() + ptrdiff_t(i) + 1, list.end(), [&](const Output& later) { return later.array == id; });
+      const bool again = std::any_of(list.begin() + ptrdiff_t(i) + 1, list.end(),
+                                     [&](const Output& later) { return later.array == id; });
       outputs.push_back(is_own && !again ? std::move(owned_[id]) : copy_of(*machine_.arrays[id]));
     }
     return outputs;
@@ -260,6 +284,8 @@ class Interpreter {
 
 }  // namespace
 
-Result<std::vector<Tensor>> interpret(const Program& program, const std::vector<Tensor>& inputs) { return Interpreter(program).run(inputs); }
+Result<std::vector<Tensor>> interpret(const Program& program, const std::vector<Tensor>& inputs) {
+  return Interpreter(program).run(inputs);
+}
 
 }  // namespace lightline::loops

@@ -16,7 +16,8 @@ using scalar::wrapping_mul;
 int64_t at_run(const LinearForm& form, int64_t fixed_part, const Block& block, size_t run) {
   const int64_t* coordinates = block.coordinates.data() + run * block.rank;
   int64_t value = fixed_part;
-  for (const auto& [dimension, coefficient] : form.terms) value = wrapping_add(value, wrapping_mul(coefficient, coordinates[dimension]));
+  for (const auto& [dimension, coefficient] : form.terms)
+    value = wrapping_add(value, wrapping_mul(coefficient, coordinates[dimension]));
   return value;
 }
 
@@ -71,7 +72,8 @@ BlockMachine::BlockMachine(const Program& program)
 void BlockMachine::prepare(const Code& code) {
   if (code.register_count > register_capacity_) {
     register_capacity_ = std::max(code.register_count, 2 * register_capacity_);
-    registers_.reset(static_cast<std::byte*>(::operator new[](size_t(register_capacity_) * size_t(register_bytes), std::align_val_t(64))));
+    registers_.reset(static_cast<std::byte*>(
+        ::operator new[](size_t(register_capacity_) * size_t(register_bytes), std::align_val_t(64))));
   }
   for (const auto& known : code.constants) broadcast(reg(known.reg), known.type, known.literal);
 }
@@ -83,11 +85,14 @@ Status BlockMachine::run(const Code& code, const Block& block, ArrayId statement
       case Instruction::Kind::call: {
         const uint32_t* operands = instruction.operands;
         const std::byte* unused = registers_.get();
-        instruction.kernel(out, operands[0] == none ? unused : reg(operands[0]), operands[1] == none ? unused : reg(operands[1]),
+        instruction.kernel(out, operands[0] == none ? unused : reg(operands[0]),
+                           operands[1] == none ? unused : reg(operands[1]),
                            operands[2] == none ? unused : reg(operands[2]), block.count);
         break;
       }
-      case Instruction::Kind::form: run_form(code.forms[instruction.detail], block, reinterpret_cast<int64_t*>(out)); break;
+      case Instruction::Kind::form:
+        run_form(code.forms[instruction.detail], block, reinterpret_cast<int64_t*>(out));
+        break;
       case Instruction::Kind::read: LL_DO(run_read(code.reads[instruction.detail], block, out, statement)); break;
     }
   }
@@ -96,7 +101,8 @@ Status BlockMachine::run(const Code& code, const Block& block, ArrayId statement
 
 int64_t BlockMachine::fixed_part(const LinearForm& form) const {
   int64_t value = form.constant;
-  for (const auto& [index, coefficient] : form.fixed) value = wrapping_add(value, wrapping_mul(coefficient, indices[index]));
+  for (const auto& [index, coefficient] : form.fixed)
+    value = wrapping_add(value, wrapping_mul(coefficient, indices[index]));
   return value;
 }
 
@@ -139,7 +145,8 @@ Status BlockMachine::read_runs(const ReadCode& read, const Block& block, std::by
       fill_lanes(to, reg(read.fill), read.value_bytes, lanes.end, length);
     }
     if (lanes.begin < lanes.end)
-      load(to + lanes.begin * read.value_bytes, array.data(), wrapping_add(at_run(read.position, fixed, block, r), wrapping_mul(step, lanes.begin)), step,
+      load(to + lanes.begin * read.value_bytes, array.data(),
+           wrapping_add(at_run(read.position, fixed, block, r), wrapping_mul(step, lanes.begin)), step,
            lanes.end - lanes.begin);
   }
   return Ok{};
@@ -188,8 +195,9 @@ Status BlockMachine::read_lanes(const ReadCode& read, const Block& block, std::b
 Error BlockMachine::outside(const ReadCode& read, ArrayId statement, int dimension, int64_t value) const {
   const Array& array = program_.arrays[read.array];
   return Error{.code = ErrorCode::range,
-               .message = fmt::format("in '{}': subscript {} of '{}' is {}, but its extent is {}", program_.arrays[statement].name, dimension,
-                                      array.name, value, array.shape[size_t(dimension)]),
+               .message = fmt::format("in '{}': subscript {} of '{}' is {}, but its extent is {}",
+                                      program_.arrays[statement].name, dimension, array.name, value,
+                                      array.shape[size_t(dimension)]),
                .hint = fmt::format("say what is read outside with a fill: {}[... | 0]", array.name)};
 }
 

@@ -16,7 +16,8 @@ constexpr int64_t half_range = int64_t(1) << 62;
 
 void add_scaled(LinearForm& sum, const LinearForm& form, int64_t scale) {
   sum.constant = wrapping_add(sum.constant, wrapping_mul(scale, form.constant));
-  for (size_t i = 0; i < form.lanes.size(); ++i) sum.lanes[i] = wrapping_add(sum.lanes[i], wrapping_mul(scale, form.lanes[i]));
+  for (size_t i = 0; i < form.lanes.size(); ++i)
+    sum.lanes[i] = wrapping_add(sum.lanes[i], wrapping_mul(scale, form.lanes[i]));
   for (const auto& [index, coefficient] : form.fixed) sum.fixed.emplace_back(index, wrapping_mul(scale, coefficient));
 }
 
@@ -40,8 +41,10 @@ LinearForm CodeBuilder::linear(const Affine& affine) const {
   form.lanes.assign(lanes_.size(), 0);
   for (const auto& [index, coefficient] : affine.terms) {
     const auto lane = std::find(lanes_.begin(), lanes_.end(), index);
-    if (lane != lanes_.end()) form.lanes[size_t(lane - lanes_.begin())] = coefficient;
-    else if (program_.indices[index].extent != 1) form.fixed.emplace_back(index, coefficient);
+    if (lane != lanes_.end())
+      form.lanes[size_t(lane - lanes_.begin())] = coefficient;
+    else if (program_.indices[index].extent != 1)
+      form.fixed.emplace_back(index, coefficient);
   }
   return form;
 }
@@ -142,7 +145,9 @@ void CodeBuilder::merge_dimensions() {
   auto& extents = code_.lane_extents;
   for (size_t d = extents.size() - 1; d-- > 0;) {
     const int64_t inner = extents[d + 1];
-    const bool even = std::all_of(forms.begin(), forms.end(), [&](const LinearForm* form) { return form->lanes[d] == wrapping_mul(form->lanes[d + 1], inner); });
+    const bool even = std::all_of(forms.begin(), forms.end(), [&](const LinearForm* form) {
+      return form->lanes[d] == wrapping_mul(form->lanes[d + 1], inner);
+    });
     if (!even) continue;
     extents[d + 1] *= extents[d];
     extents.erase(extents.begin() + ptrdiff_t(d));

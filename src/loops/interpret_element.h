@@ -24,27 +24,37 @@ struct PlainElement {
   static Lane load(T value) { return Lane(value); }
   static T store(Lane value) { return T(value); }
 };
-template <> struct Element<DType::f64> : PlainElement<double, double> {};
-template <> struct Element<DType::f32> : PlainElement<float, float> {};
-template <> struct Element<DType::i64> : PlainElement<int64_t, int64_t> {};
-template <> struct Element<DType::i32> : PlainElement<int32_t, int64_t> {};
-template <> struct Element<DType::i16> : PlainElement<int16_t, int64_t> {};
-template <> struct Element<DType::i8> : PlainElement<int8_t, int64_t> {};
-template <> struct Element<DType::u8> : PlainElement<uint8_t, int64_t> {};
-template <> struct Element<DType::c64> : PlainElement<Complex, Complex> {};
-template <> struct Element<DType::boolean> {
+template <>
+struct Element<DType::f64> : PlainElement<double, double> {};
+template <>
+struct Element<DType::f32> : PlainElement<float, float> {};
+template <>
+struct Element<DType::i64> : PlainElement<int64_t, int64_t> {};
+template <>
+struct Element<DType::i32> : PlainElement<int32_t, int64_t> {};
+template <>
+struct Element<DType::i16> : PlainElement<int16_t, int64_t> {};
+template <>
+struct Element<DType::i8> : PlainElement<int8_t, int64_t> {};
+template <>
+struct Element<DType::u8> : PlainElement<uint8_t, int64_t> {};
+template <>
+struct Element<DType::c64> : PlainElement<Complex, Complex> {};
+template <>
+struct Element<DType::boolean> {
   using Stored = uint8_t;
   using Lane = int64_t;
   static int64_t load(uint8_t value) { return value != 0; }
   static uint8_t store(int64_t value) { return value != 0; }
 };
 
-#define LL_NARROW_FLOAT(dtype, bits)                                    \
-  template <> struct Element<DType::dtype> {                            \
-    using Stored = bits;                                                \
-    using Lane = float;                                                 \
-    static float load(bits value) { return dtype##_to_f32(value); }     \
-    static bits store(float value) { return f32_to_##dtype(value); }    \
+#define LL_NARROW_FLOAT(dtype, bits)                                 \
+  template <>                                                        \
+  struct Element<DType::dtype> {                                     \
+    using Stored = bits;                                             \
+    using Lane = float;                                              \
+    static float load(bits value) { return dtype##_to_f32(value); }  \
+    static bits store(float value) { return f32_to_##dtype(value); } \
   };
 LL_NARROW_FLOAT(f16, uint16_t)
 LL_NARROW_FLOAT(bf16, uint16_t)
@@ -54,7 +64,8 @@ LL_NARROW_FLOAT(f4e2m1, uint8_t)
 #undef LL_NARROW_FLOAT
 
 constexpr bool is_narrow_float(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f8e4m3 || dtype == DType::f8e5m2 || dtype == DType::f4e2m1;
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f8e4m3 || dtype == DType::f8e5m2 ||
+         dtype == DType::f4e2m1;
 }
 
 // An f64 that rounds to every narrow float as the integer does: bits beyond the 53rd are folded into a lower one.
@@ -74,16 +85,22 @@ typename Element<target>::Lane convert(From value) {
   if constexpr (target == DType::boolean) {
     return value != From(0);
   } else if constexpr (target == DType::c64) {
-    if constexpr (std::same_as<From, Complex>) return value;
-    else return Complex(float(value), 0.0f);
+    if constexpr (std::same_as<From, Complex>)
+      return value;
+    else
+      return Complex(float(value), 0.0f);
   } else if constexpr (std::same_as<From, Complex>) {
     return convert<target>(value.real());
   } else if constexpr (is_narrow_float(target)) {
-    if constexpr (std::same_as<From, float>) return Element<target>::load(Element<target>::store(value));
-    else return float(round_to(target, folded(value)));
+    if constexpr (std::same_as<From, float>)
+      return Element<target>::load(Element<target>::store(value));
+    else
+      return float(round_to(target, folded(value)));
   } else if constexpr (std::same_as<To, int64_t>) {
-    if constexpr (std::same_as<From, int64_t>) return typename Element<target>::Stored(value);
-    else return typename Element<target>::Stored(float_to_i64(double(value)));
+    if constexpr (std::same_as<From, int64_t>)
+      return typename Element<target>::Stored(value);
+    else
+      return typename Element<target>::Stored(float_to_i64(double(value)));
   } else {
     return To(value);
   }

@@ -9,9 +9,13 @@ namespace {
 
 // Truth values live in integer lanes.
 template <class T>
-struct LaneOf { using type = T; };
+struct LaneOf {
+  using type = T;
+};
 template <>
-struct LaneOf<bool> { using type = int64_t; };
+struct LaneOf<bool> {
+  using type = int64_t;
+};
 
 template <class T, auto function>
 void unary(std::byte* out, const std::byte* a, const std::byte*, const std::byte*, int64_t count) {
@@ -175,13 +179,9 @@ Kernel integer_kernel(Function function) {
 Kernel boolean_kernel(Function function) {
   using T = int64_t;
   switch (function) {
-    case Function::bitand_:
-    LL_BINARY(logical_and, x & y);
-    case Function::bitor_:
-    LL_BINARY(logical_or, x | y);
-    LL_BINARY(bitxor_, x ^ y);
-    case Function::bitnot:
-    LL_UNARY(logical_not, x ^ 1);
+    case Function::bitand_: LL_BINARY(logical_and, x & y);
+    case Function::bitor_: LL_BINARY(logical_or, x | y); LL_BINARY(bitxor_, x ^ y);
+    case Function::bitnot: LL_UNARY(logical_not, x ^ 1);
     default: return order_kernel<int64_t>(function);
   }
 }
@@ -274,7 +274,8 @@ Kernel function_kernel(Function function, DType type) {
 }
 
 Kernel cast_kernel(DType from, DType target) {
-  if (from == target || (target == DType::i64 && (is_integer(from) || from == DType::boolean))) return nullptr;  // all in 64-bit lanes
+  if (from == target || (target == DType::i64 && (is_integer(from) || from == DType::boolean)))
+    return nullptr;  // all in 64-bit lanes
   return with_dtype(target, [&]<DType to>() -> Kernel {
     switch (compute_type(from)) {
       case DType::f64: return &cast_lanes<double, to>;
@@ -286,7 +287,9 @@ Kernel cast_kernel(DType from, DType target) {
 }
 
 const ElementAccess& element_access(DType dtype) {
-  static constexpr auto row = []<DType d>() { return ElementAccess{&load_elements<d>, &gather_elements<d>, &store_elements<d>}; };
+  static constexpr auto row = []<DType d>() {
+    return ElementAccess{&load_elements<d>, &gather_elements<d>, &store_elements<d>};
+  };
   static const auto table = [] {
     std::array<ElementAccess, dtype_count> rows{};
     for (int i = 0; i < dtype_count; ++i) rows[size_t(i)] = with_dtype(DType(i), row);
@@ -299,9 +302,8 @@ int64_t lane_bytes(DType compute) { return compute_type(compute) == DType::f32 ?
 
 void broadcast(std::byte* out, DType compute, const Literal& literal) {
   const bool is_real = literal.kind == Literal::Kind::floating;
-  with_dtype(compute_type(compute), [&]<DType to>() {
-    fill(out, is_real ? convert<to>(literal.floating) : convert<to>(literal.integer));
-  });
+  with_dtype(compute_type(compute),
+             [&]<DType to>() { fill(out, is_real ? convert<to>(literal.floating) : convert<to>(literal.integer)); });
 }
 
 }  // namespace lightline::loops::interpreter

@@ -18,8 +18,10 @@ template <class T>
 struct Product {
   static constexpr int empty = 1;
   static T combine(T a, T b) {
-    if constexpr (std::same_as<T, Complex>) return scalar::multiply(a, b);
-    else return a * b;
+    if constexpr (std::same_as<T, Complex>)
+      return scalar::multiply(a, b);
+    else
+      return a * b;
   }
 };
 
@@ -133,25 +135,31 @@ template <template <class> class Operation>
 std::unique_ptr<SegmentReducer> make_fold(DType accumulator) {
   return with_dtype(accumulator, [&]<DType d>() -> std::unique_ptr<SegmentReducer> {
     using Lane = typename Element<d>::Lane;
-    if constexpr (is_narrow_float(d)) return std::make_unique<RoundedReducer<d, Operation<float>>>();
-    else if constexpr (std::same_as<Lane, int64_t>) return std::make_unique<TreeReducer<uint64_t, Lane, Operation<uint64_t>>>();
-    else return std::make_unique<TreeReducer<Lane, Lane, Operation<Lane>>>();
+    if constexpr (is_narrow_float(d))
+      return std::make_unique<RoundedReducer<d, Operation<float>>>();
+    else if constexpr (std::same_as<Lane, int64_t>)
+      return std::make_unique<TreeReducer<uint64_t, Lane, Operation<uint64_t>>>();
+    else
+      return std::make_unique<TreeReducer<Lane, Lane, Operation<Lane>>>();
   });
 }
 
 int64_t extreme_integer(DType dtype, bool greatest) {
   return with_dtype(dtype, [&]<DType d>() -> int64_t {
     using Stored = typename Element<d>::Stored;
-    if constexpr (d == DType::boolean) return greatest;
+    if constexpr (d == DType::boolean)
+      return greatest;
     else if constexpr (std::same_as<typename Element<d>::Lane, int64_t>)
       return greatest ? std::numeric_limits<Stored>::max() : std::numeric_limits<Stored>::min();
-    else return greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+    else
+      return greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
   });
 }
 
 template <bool greatest>
 std::unique_ptr<SegmentReducer> make_extreme(DType accumulator, DType result) {
-  constexpr double empty = greatest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  constexpr double empty =
+      greatest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   switch (compute_type(accumulator)) {
     case DType::f64: return std::make_unique<ExtremeReducer<double, greatest>>(empty);
     case DType::f32: return std::make_unique<ExtremeReducer<float, greatest>>(float(empty));

@@ -16,22 +16,32 @@ Result<int64_t> point_count(const Program& program, const std::vector<IndexId>& 
   for (const IndexId index : indices) extents.push_back(program.indices[index].extent);
   auto count = element_count(extents);
   if (count.ok()) return *count;
-  return Error{ErrorCode::limit, fmt::format("in '{}': the domain {} has too many points", program.arrays[result].name, to_string(extents)), "", {}};
+  return Error{
+      ErrorCode::limit,
+      fmt::format("in '{}': the domain {} has too many points", program.arrays[result].name, to_string(extents)),
+      "",
+      {}};
 }
 
 // Reduced indices in the order they are walked. A short last one makes short runs, which are slow: where order has no
 // meaning, the longest goes last instead.
 std::vector<IndexId> walking_order(const Program& program, const ComputePlan& plan, std::vector<IndexId> reduced) {
-  const bool ordered = plan.reducer == Reducer::argmax || plan.reducer == Reducer::argmin || is_narrow_float(plan.accumulator);
+  const bool ordered =
+      plan.reducer == Reducer::argmax || plan.reducer == Reducer::argmin || is_narrow_float(plan.accumulator);
   if (!ordered && !reduced.empty() && program.indices[reduced.back()].extent < 16)
-    std::stable_sort(reduced.begin(), reduced.end(), [&](IndexId a, IndexId b) { return program.indices[a].extent < program.indices[b].extent; });
+    std::stable_sort(reduced.begin(), reduced.end(),
+                     [&](IndexId a, IndexId b) { return program.indices[a].extent < program.indices[b].extent; });
   return reduced;
 }
 
 class ComputeRun {
  public:
   ComputeRun(const ComputePlan& plan, BlockMachine& machine, Tensor& result)
-      : plan_(plan), machine_(machine), result_(result), access_(element_access(result.dtype())), domain_(plan.code.lane_extents) {
+      : plan_(plan),
+        machine_(machine),
+        result_(result),
+        access_(element_access(result.dtype())),
+        domain_(plan.code.lane_extents) {
     if (plan.reducer == Reducer::none) return;
     reducer_ = make_reducer(plan.reducer, plan.accumulator, result.dtype());
     const DType reduced = reduced_type(plan.reducer, plan.accumulator);
@@ -43,9 +53,12 @@ class ComputeRun {
     for (int64_t step = 0; step < plan_.steps; ++step) {
       if (plan_.scan != none) machine_.indices[plan_.scan] = step;
       step_ = step;
-      if (reducer_ == nullptr) LL_DO(map());
-      else if (plan_.segment == 0) store_empty();
-      else LL_DO(reduce());
+      if (reducer_ == nullptr)
+        LL_DO(map());
+      else if (plan_.segment == 0)
+        store_empty();
+      else
+        LL_DO(reduce());
     }
     return Ok{};
   }
@@ -92,7 +105,8 @@ class ComputeRun {
   void store_empty() {
     reducer_->begin();
     for (int64_t lane = 0; lane < block_lanes; ++lane) reducer_->finish(reduced_, lane);
-    for (int64_t done = 0; done < plan_.elements; done += block_lanes) store_reduced(done, std::min(block_lanes, plan_.elements - done));
+    for (int64_t done = 0; done < plan_.elements; done += block_lanes)
+      store_reduced(done, std::min(block_lanes, plan_.elements - done));
   }
 
   void store_reduced(int64_t first, int64_t count) {
@@ -165,12 +179,15 @@ Result<ComputePlan> plan_compute(const Program& program, const Compute& compute)
 
   CodeBuilder builder(program, lanes);
   uint32_t value = builder.value(compute.body);
-  if (compute.reducer != Reducer::none) value = builder.cast(value, program.exprs[compute.body].type, compute_type(plan.accumulator));
+  if (compute.reducer != Reducer::none)
+    value = builder.cast(value, program.exprs[compute.body].type, compute_type(plan.accumulator));
   plan.code = builder.finish({value});
   return plan;
 }
 
-Status run_compute(const Program&, const ComputePlan& plan, BlockMachine& machine, Tensor& result) { return ComputeRun(plan, machine, result).run(); }
+Status run_compute(const Program&, const ComputePlan& plan, BlockMachine& machine, Tensor& result) {
+  return ComputeRun(plan, machine, result).run();
+}
 
 Result<ScatterPlan> plan_scatter(const Program& program, const Scatter& scatter) {
   ScatterPlan plan;
@@ -190,7 +207,9 @@ Status run_scatter(const Program& program, const ScatterPlan& plan, BlockMachine
   const Shape& shape = result.shape();
   const ElementAccess& access = element_access(result.dtype());
   const int64_t bytes = lane_bytes(result.dtype());
-  const Kernel combine = plan.reducer == Reducer::set ? nullptr : function_kernel(combining_function(plan.reducer), compute_type(result.dtype()));
+  const Kernel combine = plan.reducer == Reducer::set
+                             ? nullptr
+                             : function_kernel(combining_function(plan.reducer), compute_type(result.dtype()));
   alignas(16) std::byte old[16];
   alignas(16) std::byte combined[16];
   Block block;
@@ -208,8 +227,10 @@ Status run_scatter(const Program& program, const ScatterPlan& plan, BlockMachine
         const bool fits = subscript >= 0 && subscript < shape[d];
         if (!fits && !plan.drop_outside)
           return Error{ErrorCode::range,
-                       fmt::format("in '{}': subscript {} of the target is {}, but its extent is {}", program.arrays[plan.result].name, d, subscript, shape[d]),
-                       "drop writes outside the array with [... | drop]", {}};
+                       fmt::format("in '{}': subscript {} of the target is {}, but its extent is {}",
+                                   program.arrays[plan.result].name, d, subscript, shape[d]),
+                       "drop writes outside the array with [... | drop]",
+                       {}};
         inside &= fits;
         position = fits ? position * shape[d] + subscript : 0;
       }
@@ -232,7 +253,8 @@ void run_constant(const std::vector<Literal>& values, Tensor& result) {
     auto elements = result.as<typename E::Stored>();
     for (size_t i = 0; i < elements.size(); ++i) {
       const Literal& value = values.size() == 1 ? values[0] : values[i];
-      elements[i] = E::store(value.kind == Literal::Kind::floating ? convert<dtype>(value.floating) : convert<dtype>(value.integer));
+      elements[i] = E::store(value.kind == Literal::Kind::floating ? convert<dtype>(value.floating)
+                                                                   : convert<dtype>(value.integer));
     }
   });
 }

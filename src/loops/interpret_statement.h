@@ -16,8 +16,8 @@ struct ComputePlan {
   int64_t elements = 1;  // of the result, per step of the scan
   int64_t segment = 1;   // points reduced to one element
   IndexId scan = none;
-  int64_t steps = 1;     // of the scan
-  int64_t inner = 1;     // elements between neighbours along the scan
+  int64_t steps = 1;  // of the scan
+  int64_t inner = 1;  // elements between neighbours along the scan
   Reducer reducer = Reducer::none;
   DType accumulator = DType::f32;
 };

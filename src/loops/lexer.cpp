@@ -16,7 +16,9 @@ constexpr auto classes = [] {
   table['_'] = letter;
   for (int c = '0'; c <= '9'; ++c) table[size_t(c)] = digit;
   table['#'] = hash;
-  for (const char c : {'(', ')', '[', ']', '{', '}', ',', ':', '=', '|', '+', '-', '*', '/', '<', '>', '!', '"', '.', '@'}) table[uint8_t(c)] = punctuation;
+  for (const char c :
+       {'(', ')', '[', ']', '{', '}', ',', ':', '=', '|', '+', '-', '*', '/', '<', '>', '!', '"', '.', '@'})
+    table[uint8_t(c)] = punctuation;
   return table;
 }();
 
@@ -24,7 +26,10 @@ inline Class class_of(char c) { return Class(classes[uint8_t(c)]); }
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()), start_(begin_), cursor_(begin_) { advance(); }
+Lexer::Lexer(std::string_view text)
+    : begin_(text.data()), end_(text.data() + text.size()), start_(begin_), cursor_(begin_) {
+  advance();
+}
 
 void Lexer::skip_space() {
   bool same_line = cursor_ != begin_;
@@ -87,7 +92,8 @@ void Lexer::advance() {
       }
       if (cursor_ != end_ && class_of(*cursor_) == letter) {
         while (cursor_ != end_ && (class_of(*cursor_) == letter || class_of(*cursor_) == digit)) ++cursor_;
-        throw SyntaxError{ErrorCode::parse, fmt::format("'{}' is neither a number nor a name", text()), "names start with a letter or _, exponents have digits: 1e-3", position()};
+        throw SyntaxError{ErrorCode::parse, fmt::format("'{}' is neither a number nor a name", text()),
+                          "names start with a letter or _, exponents have digits: 1e-3", position()};
       }
       return;
     }
@@ -95,19 +101,23 @@ void Lexer::advance() {
       kind_ = Token::symbol;
       if (first == '"') {
         while (cursor_ != end_ && *cursor_ != '"' && *cursor_ != '\n') ++cursor_;
-        if (cursor_ == end_ || *cursor_ != '"') throw SyntaxError{ErrorCode::parse, "this string has no closing quote", "strings end on the line they start on", position()};
+        if (cursor_ == end_ || *cursor_ != '"')
+          throw SyntaxError{ErrorCode::parse, "this string has no closing quote",
+                            "strings end on the line they start on", position()};
         ++cursor_;
         kind_ = Token::string;
       } else if (cursor_ != end_) {
         const char next = *cursor_;
-        if ((next == '=' && (first == '=' || first == '!' || first == '<' || first == '>')) || (first == '-' && next == '>') || (first == '<' && next == '-'))
+        if ((next == '=' && (first == '=' || first == '!' || first == '<' || first == '>')) ||
+            (first == '-' && next == '>') || (first == '<' && next == '-'))
           ++cursor_;
       }
       return;
     default: break;
   }
   if (uint8_t(first) >= 0x80 || uint8_t(first) < 0x20)
-    throw SyntaxError{ErrorCode::parse, fmt::format("unexpected byte 0x{:02x}", uint8_t(first)), "programs are ASCII outside of comments", position()};
+    throw SyntaxError{ErrorCode::parse, fmt::format("unexpected byte 0x{:02x}", uint8_t(first)),
+                      "programs are ASCII outside of comments", position()};
   throw SyntaxError{ErrorCode::parse, fmt::format("unexpected character '{}'", first), "", position()};
 }
 

@@ -30,11 +30,21 @@ const std::vector<Builtin>& builtins() {
   using Kind = AttributeRule::Kind;
   static const std::vector<Builtin> table = {
       {"sort", {"x"}, 2, {{"dim", Kind::integer}, {"descending", Kind::flag}}, check_sort, run_sort},
-      {"topk", {"x"}, 2, {{"k", Kind::integer, true}, {"dim", Kind::integer}, {"largest", Kind::flag}}, check_topk, run_topk},
+      {"topk",
+       {"x"},
+       2,
+       {{"k", Kind::integer, true}, {"dim", Kind::integer}, {"largest", Kind::flag}},
+       check_topk,
+       run_topk},
       {"fft", {"x"}, 1, {{"dim", Kind::integer}, {"inverse", Kind::flag}}, check_fft, run_fft},
       {"cholesky", {"a"}, 1, {{"upper", Kind::flag}}, check_cholesky, run_cholesky},
       {"solve", {"a", "b"}, 1, {}, check_solve, run_solve},
-      {"triangular_solve", {"a", "b"}, 1, {{"upper", Kind::flag}, {"unit", Kind::flag}}, check_solve, run_triangular_solve},
+      {"triangular_solve",
+       {"a", "b"},
+       1,
+       {{"upper", Kind::flag}, {"unit", Kind::flag}},
+       check_solve,
+       run_triangular_solve},
       {"random", {}, 1, {{"seed", Kind::integer}, {"distribution", Kind::text}}, check_random, run_random},
   };
   return table;
@@ -70,7 +80,9 @@ std::string joined(const std::vector<std::string_view>& words) {
   return line;
 }
 
-std::string counted(size_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 const Attribute* attribute(const Opaque& operation, std::string_view name) {
   for (const auto& [given, value] : operation.attributes)
@@ -83,33 +95,52 @@ Status check_attributes(const Builtin& builtin, const Opaque& operation) {
   for (const AttributeRule& rule : builtin.attributes) names.push_back(rule.name);
   for (size_t i = 0; i < operation.attributes.size(); ++i) {
     const auto& [given, value] = operation.attributes[i];
-    const auto rule = std::find_if(builtin.attributes.begin(), builtin.attributes.end(), [&](const AttributeRule& r) { return r.name == given; });
+    const auto rule = std::find_if(builtin.attributes.begin(), builtin.attributes.end(),
+                                   [&](const AttributeRule& r) { return r.name == given; });
     if (rule == builtin.attributes.end())
-      return Error{ErrorCode::name, fmt::format("{} has no attribute '{}'", builtin.name, given), names.empty() ? "it has none" : fmt::format("it has {}", joined(names)), {}};
-    if (attribute(operation, given) != &value) return Error{ErrorCode::name, fmt::format("attribute '{}' of {} is given twice", given, builtin.name), "", {}};
+      return Error{ErrorCode::name,
+                   fmt::format("{} has no attribute '{}'", builtin.name, given),
+                   names.empty() ? "it has none" : fmt::format("it has {}", joined(names)),
+                   {}};
+    if (attribute(operation, given) != &value)
+      return Error{ErrorCode::name, fmt::format("attribute '{}' of {} is given twice", given, builtin.name), "", {}};
     if (!has_kind(value, rule->kind))
-      return Error{ErrorCode::type, fmt::format("attribute '{}' of {} is not {}", given, builtin.name, kind_in_words(rule->kind)), "", {}};
+      return Error{ErrorCode::type,
+                   fmt::format("attribute '{}' of {} is not {}", given, builtin.name, kind_in_words(rule->kind)),
+                   "",
+                   {}};
   }
   for (const AttributeRule& rule : builtin.attributes)
     if (rule.required && attribute(operation, rule.name) == nullptr)
-      return Error{ErrorCode::name, fmt::format("{} needs the attribute '{}'", builtin.name, rule.name), fmt::format("add {} = ...", rule.name), {}};
+      return Error{ErrorCode::name,
+                   fmt::format("{} needs the attribute '{}'", builtin.name, rule.name),
+                   fmt::format("add {} = ...", rule.name),
+                   {}};
   return Ok{};
 }
 
 Status check_use(const Builtin& builtin, const Use& use) {
   if (use.operands.size() != builtin.operands.size())
-    return Error{ErrorCode::usage, fmt::format("{} takes {}, not {}", builtin.name, counted(builtin.operands.size(), "operand"), use.operands.size()),
-                 builtin.operands.empty() ? "" : fmt::format("write {}({})", builtin.name, joined(builtin.operands)), {}};
+    return Error{ErrorCode::usage,
+                 fmt::format("{} takes {}, not {}", builtin.name, counted(builtin.operands.size(), "operand"),
+                             use.operands.size()),
+                 builtin.operands.empty() ? "" : fmt::format("write {}({})", builtin.name, joined(builtin.operands)),
+                 {}};
   if (use.results.size() != builtin.result_count)
-    return Error{ErrorCode::usage, fmt::format("{} gives {}, not {}", builtin.name, counted(builtin.result_count, "result"), use.results.size()),
-                 builtin.result_count == 2 ? "declare the values and their i64 positions" : "", {}};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("{} gives {}, not {}", builtin.name, counted(builtin.result_count, "result"), use.results.size()),
+        builtin.result_count == 2 ? "declare the values and their i64 positions" : "",
+        {}};
   LL_DO(check_attributes(builtin, use.operation));
   return builtin.check(use);
 }
 
 }  // namespace
 
-std::string to_string(const ArrayType& type) { return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape)); }
+std::string to_string(const ArrayType& type) {
+  return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape));
+}
 
 int64_t integer(const Opaque& operation, std::string_view name, int64_t otherwise) {
   const Attribute* value = attribute(operation, name);
@@ -133,18 +164,26 @@ int64_t dimension(const Opaque& operation, size_t rank) {
 
 Status check_dimension(const Use& use) {
   const size_t rank = use.operands[0].shape.size();
-  if (rank == 0) return Error{ErrorCode::shape, fmt::format("{} needs an operand with at least one dimension", use.operation.name), "", {}};
+  if (rank == 0)
+    return Error{
+        ErrorCode::shape, fmt::format("{} needs an operand with at least one dimension", use.operation.name), "", {}};
   const int64_t at = dimension(use.operation, rank);
   if (at >= 0 && at < int64_t(rank)) return Ok{};
-  return Error{ErrorCode::range, fmt::format("attribute 'dim' of {} is {}, but the operand has {}", use.operation.name, integer(use.operation, "dim", -1), counted(rank, "dimension")),
-               "count from 0, or from -1 backwards", {}};
+  return Error{ErrorCode::range,
+               fmt::format("attribute 'dim' of {} is {}, but the operand has {}", use.operation.name,
+                           integer(use.operation, "dim", -1), counted(rank, "dimension")),
+               "count from 0, or from -1 backwards",
+               {}};
 }
 
 Status check_result(const Use& use, size_t number, const ArrayType& expected) {
   const ArrayType& declared = use.results[number];
   if (declared.dtype == expected.dtype && declared.shape == expected.shape) return Ok{};
   return Error{declared.dtype == expected.dtype ? ErrorCode::shape : ErrorCode::type,
-               fmt::format("result {} of {} is {}, but {} is declared", number, use.operation.name, to_string(expected), to_string(declared)), "", {}};
+               fmt::format("result {} of {} is {}, but {} is declared", number, use.operation.name, to_string(expected),
+                           to_string(declared)),
+               "",
+               {}};
 }
 
 Lines::Lines(const Shape& shape, int64_t dimension) : length(shape[size_t(dimension)]), step(1) {
@@ -164,17 +203,23 @@ Status check_opaque(const Program& program, const Opaque& operation) {
   const opaque::Builtin* builtin = opaque::find(operation.name);
   if (builtin == nullptr) return Ok{};
   opaque::Use use{operation, {}, {}};
-  for (const ArrayId id : operation.operands) use.operands.push_back({program.arrays[id].dtype, program.arrays[id].shape});
-  for (const ArrayId id : operation.results) use.results.push_back({program.arrays[id].dtype, program.arrays[id].shape});
+  for (const ArrayId id : operation.operands)
+    use.operands.push_back({program.arrays[id].dtype, program.arrays[id].shape});
+  for (const ArrayId id : operation.results)
+    use.results.push_back({program.arrays[id].dtype, program.arrays[id].shape});
   return opaque::check_use(*builtin, use);
 }
 
-Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands, const std::vector<Tensor*>& results) {
+Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands,
+                  const std::vector<Tensor*>& results) {
   const opaque::Builtin* builtin = opaque::find(operation.name);
   if (builtin == nullptr) {
     std::vector<std::string_view> names;
     for (const auto& known : opaque::builtins()) names.push_back(known.name);
-    return Error{ErrorCode::unsupported, fmt::format("opaque operation '{}' can not run", operation.name), fmt::format("those that can are {}", opaque::joined(names)), {}};
+    return Error{ErrorCode::unsupported,
+                 fmt::format("opaque operation '{}' can not run", operation.name),
+                 fmt::format("those that can are {}", opaque::joined(names)),
+                 {}};
   }
   opaque::Use use{operation, {}, {}};
   for (const Tensor* operand : operands) use.operands.push_back({operand->dtype(), operand->shape()});

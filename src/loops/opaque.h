@@ -12,7 +12,8 @@ namespace lightline::loops {
 
 bool has_opaque_builtin(std::string_view name);
 // Fills `results` (allocated by the caller with the declared types) from `operands`.
-Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands, const std::vector<Tensor*>& results);
+Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands,
+                  const std::vector<Tensor*>& results);
 // Checks operands, attributes and result types of a known built-in; unknown names pass.
 Status check_opaque(const Program& program, const Opaque& operation);
 

@@ -13,10 +13,14 @@ namespace {
 using Complex = std::complex<double>;
 
 // exp(sign * 2 pi i * part / whole)
-Complex root_of_unity(int64_t part, int64_t whole, double sign) { return std::polar(1.0, sign * 2 * std::numbers::pi * double(part % whole) / double(whole)); }
+Complex root_of_unity(int64_t part, int64_t whole, double sign) {
+  return std::polar(1.0, sign * 2 * std::numbers::pi * double(part % whole) / double(whole));
+}
 
 // Without the library's care for infinities, which costs most of the time.
-Complex times(Complex a, Complex b) { return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()}; }
+Complex times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
 
 // Lengths that are powers of two, in place.
 class PowerOfTwo {
@@ -50,8 +54,14 @@ class PowerOfTwo {
 class AnyLength {
  public:
   AnyLength(size_t length, double sign)
-      : length_(length), padded_(std::bit_ceil(2 * length - 1)), forward_(padded_, -1), backward_(padded_, 1), chirp_(length), kernel_(padded_) {
-    for (size_t k = 0; k < length; ++k) chirp_[k] = root_of_unity(int64_t(k * k % (2 * length)), int64_t(2 * length), sign);
+      : length_(length),
+        padded_(std::bit_ceil(2 * length - 1)),
+        forward_(padded_, -1),
+        backward_(padded_, 1),
+        chirp_(length),
+        kernel_(padded_) {
+    for (size_t k = 0; k < length; ++k)
+      chirp_[k] = root_of_unity(int64_t(k * k % (2 * length)), int64_t(2 * length), sign);
     for (size_t k = 0; k < length; ++k) kernel_[k] = kernel_[(padded_ - k) % padded_] = std::conj(chirp_[k]);
     forward_.transform(kernel_);
   }
@@ -79,9 +89,11 @@ void transform_lines(const Transform& transform, const Lines& lines, const Tenso
   const auto to = result.as<std::complex<float>>();
   std::vector<Complex> data(size_t(lines.length));
   for (int64_t line = 0; line < lines.count; ++line) {
-    for (int64_t j = 0; j < lines.length; ++j) data[size_t(j)] = Complex(from[size_t(lines.start(line) + j * lines.step)]);
+    for (int64_t j = 0; j < lines.length; ++j)
+      data[size_t(j)] = Complex(from[size_t(lines.start(line) + j * lines.step)]);
     transform.transform(data);
-    for (int64_t j = 0; j < lines.length; ++j) to[size_t(lines.start(line) + j * lines.step)] = std::complex<float>(data[size_t(j)]);
+    for (int64_t j = 0; j < lines.length; ++j)
+      to[size_t(lines.start(line) + j * lines.step)] = std::complex<float>(data[size_t(j)]);
   }
 }
 
@@ -89,7 +101,11 @@ void transform_lines(const Transform& transform, const Lines& lines, const Tenso
 
 Status check_fft(const Use& use) {
   LL_DO(check_dimension(use));
-  if (use.operands[0].dtype != DType::c64) return Error{ErrorCode::type, fmt::format("fft needs c64, not {}", name(use.operands[0].dtype)), "convert with c64(...)", {}};
+  if (use.operands[0].dtype != DType::c64)
+    return Error{ErrorCode::type,
+                 fmt::format("fft needs c64, not {}", name(use.operands[0].dtype)),
+                 "convert with c64(...)",
+                 {}};
   return check_result(use, 0, use.operands[0]);
 }
 
@@ -98,8 +114,10 @@ Status run_fft(const Opaque& operation, const Operands& operands, const Results&
   const double sign = flag(operation, "inverse", false) ? 1 : -1;
   const size_t length = size_t(lines.length);
   if (lines.count == 0 || length == 0) return Ok{};
-  if (std::has_single_bit(length)) transform_lines(PowerOfTwo(length, sign), lines, *operands[0], *results[0]);
-  else transform_lines(AnyLength(length, sign), lines, *operands[0], *results[0]);
+  if (std::has_single_bit(length))
+    transform_lines(PowerOfTwo(length, sign), lines, *operands[0], *results[0]);
+  else
+    transform_lines(AnyLength(length, sign), lines, *operands[0], *results[0]);
   return Ok{};
 }
 

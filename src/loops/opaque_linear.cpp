@@ -39,8 +39,10 @@ Matrix load(const Tensor& tensor, int64_t batch) {
 void store(const Matrix& matrix, Tensor& tensor, int64_t batch) {
   for (size_t i = 0; i < matrix.values.size(); ++i) {
     const size_t at = size_t(batch) * matrix.values.size() + i;
-    if (tensor.dtype() == DType::f64) tensor.as<double>()[at] = matrix.values[i];
-    else tensor.as<float>()[at] = float(matrix.values[i]);
+    if (tensor.dtype() == DType::f64)
+      tensor.as<double>()[at] = matrix.values[i];
+    else
+      tensor.as<float>()[at] = float(matrix.values[i]);
   }
 }
 
@@ -73,7 +75,8 @@ int64_t eliminate(Matrix& a, Matrix& b) {
     if (a.at(pivot, k) == 0) return k;
     if (pivot != k) {
       std::swap_ranges(&a.at(k, 0), &a.at(k, 0) + n, &a.at(pivot, 0));
-      std::swap_ranges(b.values.begin() + k * b.columns, b.values.begin() + (k + 1) * b.columns, b.values.begin() + pivot * b.columns);
+      std::swap_ranges(b.values.begin() + k * b.columns, b.values.begin() + (k + 1) * b.columns,
+                       b.values.begin() + pivot * b.columns);
     }
     for (int64_t i = k + 1; i < n; ++i) {
       const double multiple = a.at(i, k) / a.at(k, k);
@@ -97,10 +100,15 @@ void substitute(const Matrix& a, Matrix& b, bool upper, bool unit) {
 
 Status check_square(const Use& use) {
   const ArrayType& a = use.operands[0];
-  if (a.dtype != DType::f32 && a.dtype != DType::f64) return Error{ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.operation.name, name(a.dtype)), "", {}};
+  if (a.dtype != DType::f32 && a.dtype != DType::f64)
+    return Error{
+        ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.operation.name, name(a.dtype)), "", {}};
   const size_t rank = a.shape.size();
   if (rank >= 2 && a.shape[rank - 1] == a.shape[rank - 2]) return Ok{};
-  return Error{ErrorCode::shape, fmt::format("{} needs square matrices, not {}", use.operation.name, to_string(a)), "the shape of operand a is [..., n, n]", {}};
+  return Error{ErrorCode::shape,
+               fmt::format("{} needs square matrices, not {}", use.operation.name, to_string(a)),
+               "the shape of operand a is [..., n, n]",
+               {}};
 }
 
 }  // namespace
@@ -113,10 +121,18 @@ Status check_cholesky(const Use& use) {
 Status check_solve(const Use& use) {
   LL_DO(check_square(use));
   const ArrayType &a = use.operands[0], &b = use.operands[1];
-  if (a.dtype != b.dtype) return Error{ErrorCode::type, fmt::format("{} needs operands of one dtype, not {} and {}", use.operation.name, name(a.dtype), name(b.dtype)), "", {}};
+  if (a.dtype != b.dtype)
+    return Error{
+        ErrorCode::type,
+        fmt::format("{} needs operands of one dtype, not {} and {}", use.operation.name, name(a.dtype), name(b.dtype)),
+        "",
+        {}};
   const size_t rank = a.shape.size();
   if (b.shape.size() != rank || !std::equal(a.shape.begin(), a.shape.end() - 1, b.shape.begin()))
-    return Error{ErrorCode::shape, fmt::format("{} can not take a = {} with b = {}", use.operation.name, to_string(a), to_string(b)), "the shapes are [..., n, n] and [..., n, m]", {}};
+    return Error{ErrorCode::shape,
+                 fmt::format("{} can not take a = {} with b = {}", use.operation.name, to_string(a), to_string(b)),
+                 "the shapes are [..., n, n] and [..., n, m]",
+                 {}};
   return check_result(use, 0, b);
 }
 
@@ -127,7 +143,10 @@ Status run_cholesky(const Opaque& operation, const Operands& operands, const Res
     if (upper) transpose(a);
     Matrix lower;
     if (const int64_t pivot = factor(a, lower); pivot >= 0)
-      return Error{ErrorCode::range, fmt::format("cholesky: matrix {} of the batch is not positive definite at row {}", batch, pivot), "", {}};
+      return Error{ErrorCode::range,
+                   fmt::format("cholesky: matrix {} of the batch is not positive definite at row {}", batch, pivot),
+                   "",
+                   {}};
     if (upper) transpose(lower);
     store(lower, *results[0], batch);
   }
@@ -139,7 +158,10 @@ Status run_solve(const Opaque&, const Operands& operands, const Results& results
     Matrix a = load(*operands[0], batch);
     Matrix b = load(*operands[1], batch);
     if (const int64_t pivot = eliminate(a, b); pivot >= 0)
-      return Error{ErrorCode::range, fmt::format("solve: matrix {} of the batch is singular at column {}", batch, pivot), "", {}};
+      return Error{ErrorCode::range,
+                   fmt::format("solve: matrix {} of the batch is singular at column {}", batch, pivot),
+                   "",
+                   {}};
     substitute(a, b, true, false);
     store(b, *results[0], batch);
   }

@@ -38,7 +38,10 @@ Status check_random(const Use& use) {
     return Error{ErrorCode::type, fmt::format("random gives f64, f32, f16 or bf16, not {}", name(dtype)), "", {}};
   const std::string distribution = text(use.operation, "distribution", "uniform");
   if (distribution == "uniform" || distribution == "normal") return Ok{};
-  return Error{ErrorCode::name, fmt::format("random has no distribution \"{}\"", distribution), "there are \"uniform\" and \"normal\"", {}};
+  return Error{ErrorCode::name,
+               fmt::format("random has no distribution \"{}\"", distribution),
+               "there are \"uniform\" and \"normal\"",
+               {}};
 }
 
 Status run_random(const Opaque& operation, const Operands&, const Results& results) {
@@ -46,7 +49,8 @@ Status run_random(const Opaque& operation, const Operands&, const Results& resul
   const int64_t seed = integer(operation, "seed", 0);
   const bool is_normal = text(operation, "distribution", "uniform") == "normal";
   const int bits = digits(result.dtype());
-  for (int64_t i = 0; i < result.size(); ++i) result.set_f64(i, is_normal ? normal(seed, i) : top_bits(draw(seed, i), bits));
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set_f64(i, is_normal ? normal(seed, i) : top_bits(draw(seed, i), bits));
   return Ok{};
 }
 

@@ -36,8 +36,10 @@ void order_lines(const Tensor& x, int64_t dim, int64_t keep, bool descending, Te
   for (int64_t line = 0; line < in.count; ++line) {
     for (int64_t j = 0; j < in.length; ++j) keys[size_t(j)] = E::load(from[size_t(in.start(line) + j * in.step)]);
     std::iota(order.begin(), order.end(), 0);
-    if (keep == in.length) std::sort(order.begin(), order.end(), comes_first);
-    else std::partial_sort(order.begin(), order.begin() + keep, order.end(), comes_first);
+    if (keep == in.length)
+      std::sort(order.begin(), order.end(), comes_first);
+    else
+      std::partial_sort(order.begin(), order.begin() + keep, order.end(), comes_first);
     for (int64_t j = 0; j < keep; ++j) {
       const size_t at = size_t(out.start(line) + j * out.step);
       to[at] = from[size_t(in.start(line) + order[size_t(j)] * in.step)];
@@ -66,7 +68,11 @@ Status check_order(const Use& use, int64_t keep) {
 
 Status check_ordered(const Use& use) {
   LL_DO(check_dimension(use));
-  if (use.operands[0].dtype == DType::c64) return Error{ErrorCode::type, fmt::format("{} needs ordered values, not c64", use.operation.name), "order real(...) or abs(...)", {}};
+  if (use.operands[0].dtype == DType::c64)
+    return Error{ErrorCode::type,
+                 fmt::format("{} needs ordered values, not c64", use.operation.name),
+                 "order real(...) or abs(...)",
+                 {}};
   return Ok{};
 }
 
@@ -83,7 +89,11 @@ Status check_topk(const Use& use) {
   const Shape& shape = use.operands[0].shape;
   const int64_t extent = shape[size_t(dimension(use.operation, shape.size()))];
   const int64_t k = integer(use.operation, "k", 0);
-  if (k < 0 || k > extent) return Error{ErrorCode::range, fmt::format("attribute 'k' of topk is {}, but the dimension has {} elements", k, extent), fmt::format("k lies between 0 and {}", extent), {}};
+  if (k < 0 || k > extent)
+    return Error{ErrorCode::range,
+                 fmt::format("attribute 'k' of topk is {}, but the dimension has {} elements", k, extent),
+                 fmt::format("k lies between 0 and {}", extent),
+                 {}};
   return check_order(use, k);
 }
 

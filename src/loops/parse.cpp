@@ -22,8 +22,10 @@ constexpr size_t max_rank = 32;
 constexpr int64_t max_extent = int64_t(1) << 48;
 
 bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {"program", "for", "scan", "view", "scatter", "const", "opaque", "repeat", "carry", "yield", "stack", "in", "into", "as", "drop",
-                                               "if", "and", "or", "not", "div", "mod", "inf", "nan", "true", "false", "sum", "prod", "max", "min", "argmax", "argmin", "set"};
+  static constexpr std::string_view words[] = {
+      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
+      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
+      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
   // Most names are told apart from all reserved words by their length and first letter.
   static const auto possible = [] {
     std::array<std::array<bool, 128>, 8> table{};
@@ -73,7 +75,9 @@ class Parser {
     expect('{');
     parse_block(program_.statements, "}");
     expect('}');
-    if (lexer_.kind() != Token::end) fail(ErrorCode::parse, fmt::format("unexpected '{}' after the program", lexer_.text()), "a file holds one program");
+    if (lexer_.kind() != Token::end)
+      fail(ErrorCode::parse, fmt::format("unexpected '{}' after the program", lexer_.text()),
+           "a file holds one program");
     for (const PendingOutput& output : outputs) {
       Output& out = program_.outputs.emplace_back();
       out.array = visible(output.name, output.at, "outputs name an input or a result");
@@ -96,13 +100,18 @@ class Parser {
   };
 
   // ---- tokens ----
-  [[noreturn]] void fail(ErrorCode code, std::string message, std::string hint = "") { fail_at(lexer_.position(), code, std::move(message), std::move(hint)); }
+  [[noreturn]] void fail(ErrorCode code, std::string message, std::string hint = "") {
+    fail_at(lexer_.position(), code, std::move(message), std::move(hint));
+  }
   [[noreturn]] static void fail_at(Position at, ErrorCode code, std::string message, std::string hint = "") {
     throw SyntaxError{code, std::move(message), std::move(hint), at};
   }
-  std::string found() const { return lexer_.kind() == Token::end ? "the end of the text" : fmt::format("'{}'", lexer_.text()); }
+  std::string found() const {
+    return lexer_.kind() == Token::end ? "the end of the text" : fmt::format("'{}'", lexer_.text());
+  }
   void expect(char symbol, std::string_view hint = "") {
-    if (lexer_.symbol() != symbol || lexer_.text().size() != 1) fail(ErrorCode::parse, fmt::format("expected '{}', found {}", symbol, found()), std::string(hint));
+    if (lexer_.symbol() != symbol || lexer_.text().size() != 1)
+      fail(ErrorCode::parse, fmt::format("expected '{}', found {}", symbol, found()), std::string(hint));
     lexer_.advance();
   }
   void expect(std::string_view symbol) {
@@ -128,7 +137,9 @@ class Parser {
     return word;
   }
   std::string_view new_name(std::string_view what) {
-    if (lexer_.kind() == Token::name && is_reserved(lexer_.text())) fail(ErrorCode::parse, fmt::format("'{}' is a reserved word, not {}", lexer_.text(), what), "choose another name");
+    if (lexer_.kind() == Token::name && is_reserved(lexer_.text()))
+      fail(ErrorCode::parse, fmt::format("'{}' is a reserved word, not {}", lexer_.text(), what),
+           "choose another name");
     return any_name(what);
   }
   template <class Item>
@@ -139,7 +150,8 @@ class Parser {
     expect(close);
   }
   int64_t parse_extent() {
-    if (lexer_.kind() != Token::integer) fail(ErrorCode::parse, fmt::format("expected an extent, found {}", found()), "extents are integers of 0 or more");
+    if (lexer_.kind() != Token::integer)
+      fail(ErrorCode::parse, fmt::format("expected an extent, found {}", found()), "extents are integers of 0 or more");
     int64_t value = 0;
     const std::string_view digits = lexer_.text();
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -150,7 +162,9 @@ class Parser {
   }
   DType parse_dtype() {
     const auto dtype = lexer_.kind() == Token::name ? dtype_from_name(lexer_.text()) : std::nullopt;
-    if (!dtype) fail(ErrorCode::type, fmt::format("expected a dtype, found {}", found()), "dtypes are f64 f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1 i64 i32 i16 i8 u8 bool c64");
+    if (!dtype)
+      fail(ErrorCode::type, fmt::format("expected a dtype, found {}", found()),
+           "dtypes are f64 f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1 i64 i32 i16 i8 u8 bool c64");
     lexer_.advance();
     return *dtype;
   }
@@ -160,7 +174,8 @@ class Parser {
     typed.dtype = parse_dtype();
     expect('[', "a scalar has the type f32[]");
     list(']', [&] {
-      if (typed.shape.size() == max_rank) fail(ErrorCode::limit, fmt::format("'{}' has more than {} dimensions", typed.name, max_rank));
+      if (typed.shape.size() == max_rank)
+        fail(ErrorCode::limit, fmt::format("'{}' has more than {} dimensions", typed.name, max_rank));
       typed.shape.push_back(parse_extent());
     });
     return typed;
@@ -170,7 +185,8 @@ class Parser {
   ArrayId declare(Typed typed, Position at) {
     const auto id = ArrayId(program_.arrays.size());
     if (!arrays_.emplace(typed.name, id).second)
-      fail_at(at, ErrorCode::name, fmt::format("'{}' is defined twice", typed.name), "every array is defined once; choose another name");
+      fail_at(at, ErrorCode::name, fmt::format("'{}' is defined twice", typed.name),
+              "every array is defined once; choose another name");
     scope_.push_back(typed.name);
     return program_.add_array(std::string(typed.name), typed.dtype, std::move(typed.shape), at);
   }
@@ -181,7 +197,9 @@ class Parser {
   }
   IndexId add_index(std::string_view name, int64_t extent, IndexKind kind, Position at) {
     for (const IndexId other : visible_indices_)
-      if (program_.indices[other].name == name) fail_at(at, ErrorCode::name, fmt::format("index '{}' is bound twice", name), "choose another name for one of them");
+      if (program_.indices[other].name == name)
+        fail_at(at, ErrorCode::name, fmt::format("index '{}' is bound twice", name),
+                "choose another name for one of them");
     const IndexId id = program_.add_index(std::string(name), extent, kind);
     visible_indices_.push_back(id);
     return id;
@@ -196,7 +214,8 @@ class Parser {
         parse_group();
         continue;
       }
-      if (lexer_.kind() == Token::end || lexer_.is("}")) fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found {}", end, found()));
+      if (lexer_.kind() == Token::end || lexer_.is("}"))
+        fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found {}", end, found()));
       if (lexer_.is("=")) fail(ErrorCode::parse, "unexpected '='", "write == to compare");
       Statement statement = parse_statement();
       block.push_back(std::move(statement));
@@ -207,7 +226,8 @@ class Parser {
   // @ "name": the statements up to the next one, or to the end of the block, are one operator.
   void parse_group() {
     lexer_.advance();
-    if (lexer_.kind() != Token::string) fail(ErrorCode::parse, fmt::format("expected the name of an operator in quotes, found {}", found()));
+    if (lexer_.kind() != Token::string)
+      fail(ErrorCode::parse, fmt::format("expected the name of an operator in quotes, found {}", found()));
     const std::string_view quoted = lexer_.text();
     program_.groups.emplace_back(quoted.substr(1, quoted.size() - 2));
     group_ = uint32_t(program_.groups.size() - 1);
@@ -240,7 +260,8 @@ class Parser {
     } else if (lexer_.is("repeat")) {
       statement.node = parse_repeat(results);
     } else if (results.size() != 1) {
-      fail(ErrorCode::parse, fmt::format("expected 'opaque' or 'repeat', found {}", found()), "other statements define one array");
+      fail(ErrorCode::parse, fmt::format("expected 'opaque' or 'repeat', found {}", found()),
+           "other statements define one array");
     } else if (lexer_.is("scatter")) {
       statement.node = parse_scatter(results[0]);
     } else if (lexer_.is("const")) {
@@ -278,15 +299,23 @@ class Parser {
       }
       expect(':');
     }
-    if (lexer_.kind() == Token::end || lexer_.is("}")) fail(ErrorCode::parse, fmt::format("expected a value, found {}", found()));
+    if (lexer_.kind() == Token::end || lexer_.is("}"))
+      fail(ErrorCode::parse, fmt::format("expected a value, found {}", found()));
     if (compute.loops.size() != shape.size())
-      fail_at(head_at, ErrorCode::shape, fmt::format("'{}' has {} but its loops bind {}", name, counted(shape.size(), "dimension"), counted(compute.loops.size(), "index", "indices")), "bind one index per dimension, in order");
+      fail_at(head_at, ErrorCode::shape,
+              fmt::format("'{}' has {} but its loops bind {}", name, counted(shape.size(), "dimension"),
+                          counted(compute.loops.size(), "index", "indices")),
+              "bind one index per dimension, in order");
     if (lexer_.kind() == Token::name) {
       const Position reducer_at = lexer_.position();
       const auto reducer = reducer_from_name(lexer_.text());
       if (reducer && starts_reduction()) {
-        if (compute.is_view) fail_at(reducer_at, ErrorCode::parse, fmt::format("the view '{}' has a reduction", name), "a view is one read; use for otherwise");
-        if (*reducer == Reducer::set) fail_at(reducer_at, ErrorCode::parse, "'set' is not a reduction", "reductions are sum, prod, max, min, and, or, argmax, argmin; set combines in a scatter");
+        if (compute.is_view)
+          fail_at(reducer_at, ErrorCode::parse, fmt::format("the view '{}' has a reduction", name),
+                  "a view is one read; use for otherwise");
+        if (*reducer == Reducer::set)
+          fail_at(reducer_at, ErrorCode::parse, "'set' is not a reduction",
+                  "reductions are sum, prod, max, min, and, or, argmax, argmin; set combines in a scatter");
         compute.reducer = *reducer;
         if (accept('[')) {
           compute.has_accumulator = true;
@@ -326,14 +355,16 @@ class Parser {
     lexer_.advance();
     const auto reducer = lexer_.kind() == Token::name ? reducer_from_name(lexer_.text()) : std::nullopt;
     if (!reducer || *reducer == Reducer::argmax || *reducer == Reducer::argmin)
-      fail(ErrorCode::parse, fmt::format("expected how to combine, found {}", found()), "scatter combines by set, sum, prod, max, min, and, or");
+      fail(ErrorCode::parse, fmt::format("expected how to combine, found {}", found()),
+           "scatter combines by set, sum, prod, max, min, and, or");
     scatter.reducer = *reducer;
     lexer_.advance();
     if (!lexer_.is("into")) parse_ranges(scatter.domain, IndexKind::parallel);
     expect_word("into");
     if (lexer_.kind() == Token::name && !is_literal_word() && !lexer_.is("-")) {
       const std::string_view name = any_name("an array or a literal");
-      scatter.init_array = visible(name, previous_, "scatter starts from an array defined before it, or from a literal");
+      scatter.init_array =
+          visible(name, previous_, "scatter starts from an array defined before it, or from a literal");
     } else {
       scatter.init_literal = parse_literal();
     }
@@ -376,7 +407,9 @@ class Parser {
           if (attribute.first == name) fail_at(at, ErrorCode::name, fmt::format("attribute '{}' is given twice", name));
         opaque.attributes.emplace_back(std::string(name), parse_attribute());
       } else {
-        if (!opaque.attributes.empty()) fail_at(at, ErrorCode::parse, fmt::format("'{}' stands after an attribute", name), "arrays come first, then attributes");
+        if (!opaque.attributes.empty())
+          fail_at(at, ErrorCode::parse, fmt::format("'{}' stands after an attribute", name),
+                  "arrays come first, then attributes");
         opaque.operands.push_back(visible(name, at, "operands are inputs or arrays defined before"));
       }
     });
@@ -411,7 +444,8 @@ class Parser {
   }
 
   Repeat parse_repeat(std::span<Result> results) {
-    if (++block_depth_ > max_block_depth) fail(ErrorCode::limit, fmt::format("repeats nest more than {} deep", max_block_depth));
+    if (++block_depth_ > max_block_depth)
+      fail(ErrorCode::limit, fmt::format("repeats nest more than {} deep", max_block_depth));
     Repeat repeat;
     lexer_.advance();
     const size_t scope_before = scope_.size();
@@ -426,7 +460,9 @@ class Parser {
       const Position name_at = lexer_.position();
       const std::string_view name = new_name("the name of a carried array");
       expect('=');
-      if (lexer_.kind() != Token::name) fail(ErrorCode::parse, fmt::format("expected the array that '{}' starts from, found {}", name, found()), "define it before the repeat, with const or for");
+      if (lexer_.kind() != Token::name)
+        fail(ErrorCode::parse, fmt::format("expected the array that '{}' starts from, found {}", name, found()),
+             "define it before the repeat, with const or for");
       const std::string_view init_name = any_name("an array");
       Repeat::Carry& carry = repeat.carries.emplace_back();
       carry.init = visible(init_name, previous_, "a carried array starts from an array defined before");
@@ -443,11 +479,15 @@ class Parser {
       const bool stack = accept_word("stack");
       const std::string_view name = any_name("an array of the block");
       const ArrayId array = visible(name, previous_, "yield names arrays of the block");
-      if (!stack && !repeat.stacked.empty()) fail_at(previous_, ErrorCode::parse, "carried arrays come before stacked ones");
+      if (!stack && !repeat.stacked.empty())
+        fail_at(previous_, ErrorCode::parse, "carried arrays come before stacked ones");
       (stack ? repeat.stacked : next).push_back(array);
     });
     if (next.size() != repeat.carries.size())
-      fail_at(yield_at, ErrorCode::shape, fmt::format("{} {} carried but {} yielded", counted(repeat.carries.size(), "array"), repeat.carries.size() == 1 ? "is" : "are", next.size()), "yield the next value of every carried array, in order");
+      fail_at(yield_at, ErrorCode::shape,
+              fmt::format("{} {} carried but {} yielded", counted(repeat.carries.size(), "array"),
+                          repeat.carries.size() == 1 ? "is" : "are", next.size()),
+              "yield the next value of every carried array, in order");
     for (size_t i = 0; i < next.size(); ++i) repeat.carries[i].next = next[i];
     expect('}');
     while (scope_.size() > scope_before) {
@@ -455,7 +495,9 @@ class Parser {
       scope_.pop_back();
     }
     if (results.size() != repeat.carries.size() + repeat.stacked.size())
-      fail_at(results[0].second, ErrorCode::shape, fmt::format("{} {} named, but the repeat gives {}", counted(results.size(), "result"), results.size() == 1 ? "is" : "are", repeat.carries.size() + repeat.stacked.size()),
+      fail_at(results[0].second, ErrorCode::shape,
+              fmt::format("{} {} named, but the repeat gives {}", counted(results.size(), "result"),
+                          results.size() == 1 ? "is" : "are", repeat.carries.size() + repeat.stacked.size()),
               "name the carried arrays, then the stacked ones");
     for (auto& [typed, name_at] : results) repeat.results.push_back(declare(std::move(typed), name_at));
     --block_depth_;
@@ -463,7 +505,9 @@ class Parser {
   }
 
   // ---- expressions ----
-  bool is_literal_word() const { return lexer_.is("inf") || lexer_.is("nan") || lexer_.is("true") || lexer_.is("false"); }
+  bool is_literal_word() const {
+    return lexer_.is("inf") || lexer_.is("nan") || lexer_.is("true") || lexer_.is("false");
+  }
 
   Literal literal_value() {
     const bool negative = accept('-');
@@ -472,13 +516,17 @@ class Parser {
     if (lexer_.kind() == Token::integer) {
       uint64_t magnitude = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
-      if (error != std::errc() || end != text.data() + text.size() || magnitude > uint64_t(INT64_MAX) + (negative ? 1 : 0)) fail(ErrorCode::limit, fmt::format("{} does not fit 64 bits", text));
+      if (error != std::errc() || end != text.data() + text.size() ||
+          magnitude > uint64_t(INT64_MAX) + (negative ? 1 : 0))
+        fail(ErrorCode::limit, fmt::format("{} does not fit 64 bits", text));
       value = Literal::of(int64_t(negative ? 0 - magnitude : magnitude));
     } else if (lexer_.kind() == Token::floating) {
       double magnitude = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
-      if (error == std::errc::result_out_of_range) fail(ErrorCode::limit, fmt::format("{} is beyond the range of f64", text), "write inf or 0");
-      if (error != std::errc() || end != text.data() + text.size()) fail(ErrorCode::parse, fmt::format("'{}' is not a number", text));
+      if (error == std::errc::result_out_of_range)
+        fail(ErrorCode::limit, fmt::format("{} is beyond the range of f64", text), "write inf or 0");
+      if (error != std::errc() || end != text.data() + text.size())
+        fail(ErrorCode::parse, fmt::format("'{}' is not a number", text));
       value = Literal::of(negative ? -magnitude : magnitude);
     } else if (lexer_.is("inf") || lexer_.is("nan")) {
       const double magnitude = lexer_.is("inf") ? __builtin_inf() : __builtin_nan("");
@@ -488,7 +536,8 @@ class Parser {
     } else if (negative) {
       fail(ErrorCode::parse, fmt::format("expected a number after '-', found {}", found()));
     } else {
-      fail(ErrorCode::parse, fmt::format("expected a literal, found {}", found()), "literals are numbers, inf, nan, true and false");
+      fail(ErrorCode::parse, fmt::format("expected a literal, found {}", found()),
+           "literals are numbers, inf, nan, true and false");
     }
     lexer_.advance();
     return value;
@@ -502,7 +551,9 @@ class Parser {
   // Keeps the depth of every expression, so that a long chain can not exhaust the stack later.
   ExprId note(ExprId id, int depth) {
     if (depth > max_expression_depth)
-      fail_at(program_.exprs[id].position, ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth), "split it into several statements");
+      fail_at(program_.exprs[id].position, ErrorCode::limit,
+              fmt::format("the expression is more than {} deep", max_expression_depth),
+              "split it into several statements");
     depths_.push_back(uint16_t(depth));  // expressions are noted in the order they are made
     return id;
   }
@@ -546,7 +597,8 @@ class Parser {
 
   ExprId parse_expression(int weakest = 1) {
     if (++nesting_ > max_expression_depth)
-      fail(ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth), "split it into several statements");
+      fail(ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth),
+           "split it into several statements");
     ExprId left;
     if (lexer_.is("not") && weakest <= 3) {
       const Position at = lexer_.position();
@@ -573,12 +625,15 @@ class Parser {
       const Position at = lexer_.position();
       const Lexer saved = lexer_;
       lexer_.advance();
-      const bool literal = lexer_.kind() == Token::integer || lexer_.kind() == Token::floating || lexer_.is("inf") || lexer_.is("nan");
+      const bool literal =
+          lexer_.kind() == Token::integer || lexer_.kind() == Token::floating || lexer_.is("inf") || lexer_.is("nan");
       if (literal) {
         lexer_ = saved;
         return parse_literal();
       }
-      if (++nesting_ > max_expression_depth) fail(ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth), "split it into several statements");
+      if (++nesting_ > max_expression_depth)
+        fail(ErrorCode::limit, fmt::format("the expression is more than {} deep", max_expression_depth),
+             "split it into several statements");
       const ExprId value = parse_prefix();
       --nesting_;
       return make_call(Function::neg, at, value);
@@ -588,7 +643,9 @@ class Parser {
 
   ExprId parse_primary() {
     const Position at = lexer_.position();
-    if (lexer_.kind() == Token::integer || lexer_.kind() == Token::floating || (lexer_.kind() == Token::name && is_literal_word())) return parse_literal();
+    if (lexer_.kind() == Token::integer || lexer_.kind() == Token::floating ||
+        (lexer_.kind() == Token::name && is_literal_word()))
+      return parse_literal();
     if (accept('(')) {
       const ExprId inner = parse_expression();
       expect(')');
@@ -601,10 +658,15 @@ class Parser {
     if (lexer_.symbol() == '[') return parse_read(name, at);
     for (auto it = visible_indices_.rbegin(); it != visible_indices_.rend(); ++it)
       if (program_.indices[*it].name == name) return note(program_.index(*it, at), 1);
-    if (reducer_from_name(name)) fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name), "a reduction comes right after the loops and covers the rest; use two statements");
+    if (reducer_from_name(name))
+      fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name),
+              "a reduction comes right after the loops and covers the rest; use two statements");
     const auto array = arrays_.find(name);
-    if (array != arrays_.end()) fail_at(at, ErrorCode::name, fmt::format("array '{}' is read without subscripts", name), fmt::format("write {}[...]; a scalar is read as {}[]", name, name));
-    fail_at(at, ErrorCode::name, fmt::format("unknown index '{}'", name), "indices are bound by for, scan, a reduction or repeat");
+    if (array != arrays_.end())
+      fail_at(at, ErrorCode::name, fmt::format("array '{}' is read without subscripts", name),
+              fmt::format("write {}[...]; a scalar is read as {}[]", name, name));
+    fail_at(at, ErrorCode::name, fmt::format("unknown index '{}'", name),
+            "indices are bound by for, scan, a reduction or repeat");
   }
 
   ExprId parse_call(std::string_view name, Position at) {
@@ -623,23 +685,28 @@ class Parser {
     const auto function = function_from_name(name);
     if (!function) {
       const bool between = name == "div" || name == "mod" || name == "and" || name == "or";
-      fail_at(at, ErrorCode::name, fmt::format("unknown function '{}'", name), between ? fmt::format("write a {} b", name) : "docs/loop-ir.md lists the scalar functions");
+      fail_at(at, ErrorCode::name, fmt::format("unknown function '{}'", name),
+              between ? fmt::format("write a {} b", name) : "docs/loop-ir.md lists the scalar functions");
     }
     const int arity = info(*function).arity;
-    if (int(given) != arity) fail_at(at, ErrorCode::parse, fmt::format("'{}' takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", given));
+    if (int(given) != arity)
+      fail_at(at, ErrorCode::parse,
+              fmt::format("'{}' takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", given));
     return make_call(*function, at, args[0], args[1], args[2]);
   }
 
   ExprId parse_read(std::string_view name, Position at) {
     const ArrayId array = visible(name, at, "arrays are defined before they are read");
     if (array == own_result_ && !own_result_readable_)
-      fail_at(at, ErrorCode::name, fmt::format("'{}' is read in its own definition", name), "mark one of its indices as scan to read earlier elements");
+      fail_at(at, ErrorCode::name, fmt::format("'{}' is read in its own definition", name),
+              "mark one of its indices as scan to read earlier elements");
     lexer_.advance();
     std::array<ExprId, max_rank> subscripts;
     size_t count = 0;
     int deepest = 0;
     while (lexer_.symbol() != ']' && lexer_.symbol() != '|') {
-      if (count == max_rank) fail(ErrorCode::limit, fmt::format("'{}' is read with more than {} subscripts", name, max_rank));
+      if (count == max_rank)
+        fail(ErrorCode::limit, fmt::format("'{}' is read with more than {} subscripts", name, max_rank));
       subscripts[count] = parse_expression(4);
       deepest = std::max(deepest, depth(subscripts[count++]));
       if (!accept(',')) break;
@@ -678,7 +745,8 @@ class Parser {
 }  // namespace
 
 Result<Program> parse(std::string_view text, std::string_view file) {
-  if (text.size() >= none) return Error{ErrorCode::limit, "the program text is larger than 4 GiB", "", {std::string(file)}};
+  if (text.size() >= none)
+    return Error{ErrorCode::limit, "the program text is larger than 4 GiB", "", {std::string(file)}};
   try {
     return Parser(text).run();
   } catch (const SyntaxError& error) {

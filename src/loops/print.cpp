@@ -57,7 +57,8 @@ class Printer {
   }
   void trailing_comments(Position position) {
     bool first = true;
-    while (next_comment_ < program_.comments.size() && program_.comments[next_comment_].trailing && program_.comments[next_comment_].at == position) {
+    while (next_comment_ < program_.comments.size() && program_.comments[next_comment_].trailing &&
+           program_.comments[next_comment_].at == position) {
       const std::string& text = program_.comments[next_comment_++].text;
       put("{}{}", first ? "  # " : " ", text);
       first = false;
@@ -103,7 +104,8 @@ class Printer {
     out_ += " = ";
   }
   void ranges(const std::vector<IndexId>& ids) {
-    for (size_t i = 0; i < ids.size(); ++i) put("{}{} in {}", i > 0 ? ", " : "", index_name(ids[i]), program_.indices[ids[i]].extent);
+    for (size_t i = 0; i < ids.size(); ++i)
+      put("{}{} in {}", i > 0 ? ", " : "", index_name(ids[i]), program_.indices[ids[i]].extent);
   }
 
   void print(const Compute& compute, int) {
@@ -186,7 +188,8 @@ class Printer {
   void print(const Repeat& repeat, int indent) {
     results(repeat.results);
     put("repeat {} in {} carry (", index_name(repeat.counter), program_.indices[repeat.counter].extent);
-    for (size_t i = 0; i < repeat.carries.size(); ++i) put("{}{} = {}", i > 0 ? ", " : "", name(repeat.carries[i].inner), name(repeat.carries[i].init));
+    for (size_t i = 0; i < repeat.carries.size(); ++i)
+      put("{}{} = {}", i > 0 ? ", " : "", name(repeat.carries[i].inner), name(repeat.carries[i].init));
     out_ += ") {\n";
     block(repeat.body, indent + 1);
     out_.append(size_t(2 * (indent + 1)), ' ');
@@ -227,9 +230,18 @@ class Printer {
       case Function::logical_or: return 1;
       case Function::logical_and: return 2;
       case Function::logical_not: return 3;
-      case Function::eq: case Function::ne: case Function::lt: case Function::le: case Function::gt: case Function::ge: return 4;
-      case Function::add: case Function::sub: return 5;
-      case Function::mul: case Function::divide: case Function::div: case Function::mod: return 6;
+      case Function::eq:
+      case Function::ne:
+      case Function::lt:
+      case Function::le:
+      case Function::gt:
+      case Function::ge: return 4;
+      case Function::add:
+      case Function::sub: return 5;
+      case Function::mul:
+      case Function::divide:
+      case Function::div:
+      case Function::mod: return 6;
       case Function::neg: return 7;
       default: return 8;
     }

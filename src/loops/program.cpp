@@ -53,7 +53,8 @@ ExprId Program::cast(DType target, ExprId value, Position position) {
   return ExprId(exprs.size() - 1);
 }
 
-ExprId Program::read(ArrayId array, std::span<const ExprId> subscript_ids, std::optional<Literal> fill, Position position) {
+ExprId Program::read(ArrayId array, std::span<const ExprId> subscript_ids, std::optional<Literal> fill,
+                     Position position) {
   const auto first = uint32_t(subscripts.size());
   subscripts.insert(subscripts.end(), subscript_ids.begin(), subscript_ids.end());
   Expr& e = exprs.emplace_back();
@@ -70,7 +71,8 @@ ExprId Program::read(ArrayId array, std::span<const ExprId> subscript_ids, std::
 bool same(const Literal& a, const Literal& b) {
   if (a.kind != b.kind) return false;
   if (a.kind != Literal::Kind::floating) return a.integer == b.integer;
-  return std::bit_cast<uint64_t>(a.floating) == std::bit_cast<uint64_t>(b.floating) || (a.floating != a.floating && b.floating != b.floating);
+  return std::bit_cast<uint64_t>(a.floating) == std::bit_cast<uint64_t>(b.floating) ||
+         (a.floating != a.floating && b.floating != b.floating);
 }
 
 std::vector<ArrayId> results_of(const Statement& statement) {
@@ -93,12 +95,14 @@ class Equality {
   Equality(const Program& a, const Program& b) : a_(a), b_(b) {}
 
   bool run() {
-    if (a_.name != b_.name || a_.inputs.size() != b_.inputs.size() || a_.outputs.size() != b_.outputs.size()) return false;
+    if (a_.name != b_.name || a_.inputs.size() != b_.inputs.size() || a_.outputs.size() != b_.outputs.size())
+      return false;
     for (size_t i = 0; i < a_.inputs.size(); ++i)
       if (!define(a_.inputs[i], b_.inputs[i])) return false;
     if (!block(a_.statements, b_.statements)) return false;
     for (size_t i = 0; i < a_.outputs.size(); ++i)
-      if (!array(a_.outputs[i].array, b_.outputs[i].array) || !array(a_.outputs[i].replaces, b_.outputs[i].replaces)) return false;
+      if (!array(a_.outputs[i].array, b_.outputs[i].array) || !array(a_.outputs[i].replaces, b_.outputs[i].replaces))
+        return false;
     return true;
   }
 
@@ -152,8 +156,11 @@ class Equality {
   bool block(const std::vector<Statement>& x, const std::vector<Statement>& y) {
     if (x.size() != y.size()) return false;
     for (size_t i = 0; i < x.size(); ++i) {
-      const auto starts_group = [i](const std::vector<Statement>& s) { return s[i].group != (i == 0 ? none : s[i - 1].group); };
-      if (starts_group(x) != starts_group(y) || group_name(a_, x[i]) != group_name(b_, y[i]) || !statement(x[i], y[i])) return false;
+      const auto starts_group = [i](const std::vector<Statement>& s) {
+        return s[i].group != (i == 0 ? none : s[i - 1].group);
+      };
+      if (starts_group(x) != starts_group(y) || group_name(a_, x[i]) != group_name(b_, y[i]) || !statement(x[i], y[i]))
+        return false;
     }
     return true;
   }
@@ -171,12 +178,14 @@ class Equality {
       return true;
     };
     if (!defines_last && !define_all()) return false;
-    const bool alike = std::visit([&](const auto& node) { return node_equal(node, std::get<std::decay_t<decltype(node)>>(y.node)); }, x.node);
+    const bool alike = std::visit(
+        [&](const auto& node) { return node_equal(node, std::get<std::decay_t<decltype(node)>>(y.node)); }, x.node);
     return alike && (!defines_last || define_all());
   }
   bool node_equal(const Compute& x, const Compute& y) {
-    return x.is_view == y.is_view && bind(x.loops, y.loops) && x.reducer == y.reducer && x.has_accumulator == y.has_accumulator &&
-           (!x.has_accumulator || x.accumulator == y.accumulator) && bind(x.reduced, y.reduced) && expr(x.body, y.body);
+    return x.is_view == y.is_view && bind(x.loops, y.loops) && x.reducer == y.reducer &&
+           x.has_accumulator == y.has_accumulator && (!x.has_accumulator || x.accumulator == y.accumulator) &&
+           bind(x.reduced, y.reduced) && expr(x.body, y.body);
   }
   bool node_equal(const Scatter& x, const Scatter& y) {
     if (x.reducer != y.reducer || x.drop_outside != y.drop_outside || x.target.size() != y.target.size()) return false;
@@ -199,7 +208,8 @@ class Equality {
     return true;
   }
   bool node_equal(const Repeat& x, const Repeat& y) {
-    if (!bind(x.counter, y.counter) || x.carries.size() != y.carries.size() || x.stacked.size() != y.stacked.size()) return false;
+    if (!bind(x.counter, y.counter) || x.carries.size() != y.carries.size() || x.stacked.size() != y.stacked.size())
+      return false;
     for (size_t i = 0; i < x.carries.size(); ++i)
       if (!array(x.carries[i].init, y.carries[i].init) || !define(x.carries[i].inner, y.carries[i].inner)) return false;
     if (!block(x.body, y.body)) return false;

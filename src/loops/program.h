@@ -43,7 +43,7 @@ struct Index {
 struct Literal {
   enum class Kind : uint8_t { integer, floating, boolean };
   Kind kind = Kind::integer;
-  int64_t integer = 0;   // also 0 or 1 for boolean
+  int64_t integer = 0;  // also 0 or 1 for boolean
   double floating = 0;
   static Literal of(int64_t value) { return {Kind::integer, value, double(value)}; }
   static Literal of(double value) { return {Kind::floating, 0, value}; }
@@ -65,8 +65,10 @@ struct Expr {
   DType type = DType::f32;            // the compute type of the value; set by verify
   DType target = DType::f32;          // cast
   bool has_fill = false;              // read: `literal` is the value outside the array
-  uint32_t args[3] = {none, none, none};  // call, cast: operands; index: {IndexId}; read: {ArrayId, first, count} into Program::subscripts
-  Literal literal;                    // literal, or the fill of a read
+  uint32_t args[3] = {
+      none, none,
+      none};        // call, cast: operands; index: {IndexId}; read: {ArrayId, first, count} into Program::subscripts
+  Literal literal;  // literal, or the fill of a read
   Position position = none;
 };
 
@@ -75,7 +77,7 @@ struct Expr {
 struct Compute {
   ArrayId result = none;
   bool is_view = false;
-  std::vector<IndexId> loops;    // one per dimension of the result, in order; at most one is a scan
+  std::vector<IndexId> loops;  // one per dimension of the result, in order; at most one is a scan
   Reducer reducer = Reducer::none;
   DType accumulator = DType::f32;  // meaningful with a reducer; set by verify unless has_accumulator
   bool has_accumulator = false;    // written as sum[f64]
@@ -90,16 +92,16 @@ struct Scatter {
   Reducer reducer = Reducer::set;
   std::vector<IndexId> domain;
   ArrayId init_array = none;
-  ExprId init_literal = none;      // used when init_array is none
-  std::vector<ExprId> target;      // one subscript per dimension of the result
-  bool drop_outside = false;       // [ ... | drop]: writes outside the array are dropped
+  ExprId init_literal = none;  // used when init_array is none
+  std::vector<ExprId> target;  // one subscript per dimension of the result
+  bool drop_outside = false;   // [ ... | drop]: writes outside the array are dropped
   ExprId body = none;
 };
 
 // name: dtype[shape] = const [1, 2, 3]: row-major values
 struct Constant {
   ArrayId result = none;
-  std::vector<Literal> values;     // one value stands for all elements
+  std::vector<Literal> values;  // one value stands for all elements
 };
 
 using Attribute = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>>;
@@ -120,7 +122,7 @@ struct Repeat {
   struct Carry {
     ArrayId inner = none;  // its name inside the block: dtype and shape of init
     ArrayId init = none;
-    ArrayId next = none;   // yielded
+    ArrayId next = none;  // yielded
   };
   std::vector<ArrayId> results;
   IndexId counter = none;
@@ -156,7 +158,8 @@ struct Program {
   std::vector<ArrayId> inputs;
   std::vector<Output> outputs;
   std::vector<Statement> statements;
-  std::vector<std::string> groups;  // `@ "name"` starts one: the statements that together are one operator of the source program
+  std::vector<std::string>
+      groups;  // `@ "name"` starts one: the statements that together are one operator of the source program
   std::vector<Comment> comments;
 
   // Builders append to the pools and return the new id.
@@ -166,11 +169,14 @@ struct Program {
   ExprId index(IndexId index, Position position = none);
   ExprId call(Function function, ExprId a, ExprId b = none, ExprId c = none, Position position = none);
   ExprId cast(DType target, ExprId value, Position position = none);
-  ExprId read(ArrayId array, std::span<const ExprId> subscripts, std::optional<Literal> fill = {}, Position position = none);
+  ExprId read(ArrayId array, std::span<const ExprId> subscripts, std::optional<Literal> fill = {},
+              Position position = none);
 };
 
 // The subscripts of a read.
-inline const ExprId* subscripts_of(const Program& program, const Expr& read) { return program.subscripts.data() + read.args[1]; }
+inline const ExprId* subscripts_of(const Program& program, const Expr& read) {
+  return program.subscripts.data() + read.args[1];
+}
 
 // Structural equality: same names, types, statements and expressions, wherever they lie in the pools.
 bool equal(const Program& a, const Program& b);

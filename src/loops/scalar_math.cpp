@@ -17,9 +17,9 @@ double polynomial(const double (&coefficients)[n], double x) {
 
 // A start for erfinv good to about six digits (M. Giles, "Approximating the erfinv function", single precision).
 double erfinv_start(double x) {
-  static constexpr double centre[] = {1.50140941,     0.246640727,     -0.00417768164, -0.00125372503, 0.000218580870,
-                                      -4.39150654e-06, -3.5233877e-06, 3.43273939e-07,  2.81022636e-08};
-  static constexpr double tail[] = {2.83297682,     1.00167406,     0.00943887047, -0.00762246130, 0.00573950773,
+  static constexpr double centre[] = {1.50140941,      0.246640727,    -0.00417768164, -0.00125372503, 0.000218580870,
+                                      -4.39150654e-06, -3.5233877e-06, 3.43273939e-07, 2.81022636e-08};
+  static constexpr double tail[] = {2.83297682,     1.00167406,    0.00943887047,  -0.00762246130, 0.00573950773,
                                     -0.00367342844, 0.00134934322, 0.000100950558, -0.000200214257};
   const double w = -std::log1p(-x) - std::log1p(x);
   return x * (w < 5 ? polynomial(centre, w - 2.5) : polynomial(tail, std::sqrt(w) - 3));
@@ -32,17 +32,19 @@ double digamma_near_root(double x) {
   static constexpr double root_2 = 3.309564689176888e-10;
   static constexpr double root_3 = 2.0574000666111322e-26;
   static constexpr double coefficients[] = {
-      0.95105587603183289323,    -0.21181371064073030133,   0.060135621060193474613,   -0.01855061538173500843,   0.0059367952784364785541,
-      -0.0019350666648613070436, 0.00063688802828499159863, -0.00021074841138175561379, 0.000069950205063848486568, -0.000023258242519113285482,
-      7.7411560492738052484e-6,  -2.5780939540457721711e-6, 8.5913431761142102204e-7,  -2.8631611668831930358e-7, 9.5006590343005032898e-8,
-      -3.1629111474084541648e-8, 1.103936348275993511e-8,   -3.7083753242807275894e-9, 8.6575336728126125725e-10, -2.7580994814376998437e-10,
-      2.4786953456068389194e-10, -8.5055076601326102462e-11};
+      0.95105587603183289323,     -0.21181371064073030133,     0.060135621060193474613,   -0.01855061538173500843,
+      0.0059367952784364785541,   -0.0019350666648613070436,   0.00063688802828499159863, -0.00021074841138175561379,
+      0.000069950205063848486568, -0.000023258242519113285482, 7.7411560492738052484e-6,  -2.5780939540457721711e-6,
+      8.5913431761142102204e-7,   -2.8631611668831930358e-7,   9.5006590343005032898e-8,  -3.1629111474084541648e-8,
+      1.103936348275993511e-8,    -3.7083753242807275894e-9,   8.6575336728126125725e-10, -2.7580994814376998437e-10,
+      2.4786953456068389194e-10,  -8.5055076601326102462e-11};
   return ((x - root_1) - root_2 - root_3) * polynomial(coefficients, 2 * x - 3);
 }
 
 // log(x) - 1/(2x) - sum B_2n / (2n x^2n), for x >= 10.
 double digamma_asymptotic(double x) {
-  static constexpr double bernoulli[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12, -3617.0 / 8160};
+  static constexpr double bernoulli[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                                         1.0 / 132, -691.0 / 32760, 1.0 / 12,  -3617.0 / 8160};
   const double z = 1 / (x * x);
   return std::log(x) - 0.5 / x - z * polynomial(bernoulli, z);
 }
@@ -79,7 +81,8 @@ double digamma(double x) {
   // Reflection, with the cotangent of pi * x from the fraction of x, which is exact, and on the flat side of the tangent.
   const double fraction = x - std::round(x);
   const double size = std::abs(fraction);
-  const double cotangent = size < 0.25 ? 1 / std::tan(std::numbers::pi * size) : std::tan(std::numbers::pi * (0.5 - size));
+  const double cotangent =
+      size < 0.25 ? 1 / std::tan(std::numbers::pi * size) : std::tan(std::numbers::pi * (0.5 - size));
   return digamma_positive(1 - x) - std::numbers::pi * std::copysign(cotangent, fraction);
 }
 

@@ -100,8 +100,12 @@ inline int64_t trunc_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : 
 // A negative exponent gives the whole part of the fraction: 0, 1 or -1.
 int64_t power(int64_t base, int64_t exponent);
 
-inline int64_t shift_left(int64_t a, int64_t by, int width) { return by < 0 || by >= width ? 0 : int64_t(uint64_t(a) << by); }
-inline int64_t shift_right(int64_t a, int64_t by, int width) { return by < 0 || by >= width ? (a < 0 ? -1 : 0) : a >> by; }
+inline int64_t shift_left(int64_t a, int64_t by, int width) {
+  return by < 0 || by >= width ? 0 : int64_t(uint64_t(a) << by);
+}
+inline int64_t shift_right(int64_t a, int64_t by, int width) {
+  return by < 0 || by >= width ? (a < 0 ? -1 : 0) : a >> by;
+}
 
 // Complex arithmetic goes through f64, so that each part is rounded once and nothing overflows on the way.
 inline Complex narrow(std::complex<double> z) { return Complex(float(z.real()), float(z.imag())); }

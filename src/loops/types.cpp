@@ -18,42 +18,55 @@ bool accepts(Signature signature, DType type) {
   switch (signature) {
     case Signature::numeric: return integer || floating || complex;
     case Signature::fractional: return floating || complex;
-    case Signature::floating: case Signature::test: return floating;
-    case Signature::real: case Signature::power: return integer || floating;
+    case Signature::floating:
+    case Signature::test: return floating;
+    case Signature::real:
+    case Signature::power: return integer || floating;
     case Signature::integer: return integer;
     case Signature::magnitude: return integer || floating || complex;
     case Signature::bitwise: return integer || boolean;
-    case Signature::equality: case Signature::choice: return true;
+    case Signature::equality:
+    case Signature::choice: return true;
     case Signature::ordering: return integer || floating || boolean;
     case Signature::logic: return boolean;
     case Signature::make_complex: return type == DType::f32;
-    case Signature::complex_part: case Signature::conjugate: return complex;
+    case Signature::complex_part:
+    case Signature::conjugate: return complex;
   }
   return false;
 }
 
 std::string_view expected(Signature signature) {
   switch (signature) {
-    case Signature::numeric: case Signature::magnitude: return "numbers";
-    case Signature::fractional: case Signature::floating: case Signature::test: return "floats";
-    case Signature::real: case Signature::power: return "real numbers";
+    case Signature::numeric:
+    case Signature::magnitude: return "numbers";
+    case Signature::fractional:
+    case Signature::floating:
+    case Signature::test: return "floats";
+    case Signature::real:
+    case Signature::power: return "real numbers";
     case Signature::integer: return "integers";
     case Signature::bitwise: return "integers or bool";
     case Signature::ordering: return "ordered numbers";
     case Signature::logic: return "bool";
     case Signature::make_complex: return "f32";
-    case Signature::complex_part: case Signature::conjugate: return "c64";
-    case Signature::equality: case Signature::choice: return "values";
+    case Signature::complex_part:
+    case Signature::conjugate: return "c64";
+    case Signature::equality:
+    case Signature::choice: return "values";
   }
   return "values";
 }
 
 // As the user wrote it.
-std::string_view written(const FunctionInfo& function) { return function.function == Function::neg ? "-" : function.text; }
+std::string_view written(const FunctionInfo& function) {
+  return function.function == Function::neg ? "-" : function.text;
+}
 
 std::string_view advice(const FunctionInfo& function, DType type) {
   if (is_integer(type) && function.function == Function::divide) return "convert with f32(...), or use div";
-  if (is_integer(type) && (function.signature == Signature::fractional || function.signature == Signature::floating)) return "convert with f32(...)";
+  if (is_integer(type) && (function.signature == Signature::fractional || function.signature == Signature::floating))
+    return "convert with f32(...)";
   if (is_float(type) && function.function == Function::div) return "use /, and floor(...) to round down";
   if (is_float(type) && function.function == Function::mod) return "use remainder(a, b)";
   if (function.signature == Signature::logic) return "compare first: x != 0";
@@ -61,7 +74,9 @@ std::string_view advice(const FunctionInfo& function, DType type) {
 }
 
 // Functions whose value is a float even when all their arguments are integer literals.
-bool makes_floating(Signature signature) { return signature == Signature::fractional || signature == Signature::floating; }
+bool makes_floating(Signature signature) {
+  return signature == Signature::fractional || signature == Signature::floating;
+}
 
 }  // namespace
 
@@ -83,7 +98,8 @@ Result<ValueType> TypeChecker::infer(ExprId id) {
     case ExprKind::read: return infer_read(id);
     case ExprKind::cast: {
       LL_TRY(const ValueType argument, infer(e.args[0]));
-      if (!argument.is_typed()) LL_DO(settle(e.args[0], argument.kind == ValueType::Kind::integer_literal ? DType::i64 : DType::f64));
+      if (!argument.is_typed())
+        LL_DO(settle(e.args[0], argument.kind == ValueType::Kind::integer_literal ? DType::i64 : DType::f64));
       program_.exprs[id].type = compute_type(program_.exprs[id].target);
       return typed(program_.exprs[id].type);
     }
@@ -99,8 +115,12 @@ Result<ValueType> TypeChecker::infer_read(ExprId id) {
   e.type = compute_type(array.dtype);
   if (e.has_fill) {
     const Literal::Kind kind = e.literal.kind;
-    const bool fits = kind == Literal::Kind::boolean ? array.dtype == DType::boolean : kind == Literal::Kind::integer ? array.dtype != DType::boolean : is_float(array.dtype) || array.dtype == DType::c64;
-    if (!fits) return error(id, fmt::format("the fill of '{}' does not fit {}", array.name, name(array.dtype)), "bool takes true and false, integers take integers, floats take both");
+    const bool fits = kind == Literal::Kind::boolean   ? array.dtype == DType::boolean
+                      : kind == Literal::Kind::integer ? array.dtype != DType::boolean
+                                                       : is_float(array.dtype) || array.dtype == DType::c64;
+    if (!fits)
+      return error(id, fmt::format("the fill of '{}' does not fit {}", array.name, name(array.dtype)),
+                   "bool takes true and false, integers take integers, floats take both");
   }
   return typed(e.type);
 }
@@ -109,7 +129,8 @@ Result<ValueType> TypeChecker::unify(ExprId parent, ExprId a, ValueType type_a, 
   if (type_a.is_typed() && type_b.is_typed()) {
     if (type_a.type == type_b.type) return type_a;
     const FunctionInfo& function = info(program_.exprs[parent].function);
-    return error(parent, fmt::format("'{}' joins {} and {}", written(function), name(type_a.type), name(type_b.type)), fmt::format("convert one side, such as {}(...)", name(type_a.type)));
+    return error(parent, fmt::format("'{}' joins {} and {}", written(function), name(type_a.type), name(type_b.type)),
+                 fmt::format("convert one side, such as {}(...)", name(type_a.type)));
   }
   if (type_a.is_typed()) {
     LL_DO(settle(b, type_a.type));
@@ -127,7 +148,11 @@ Result<ValueType> TypeChecker::infer_call(ExprId id) {
   const FunctionInfo& function = info(e.function);
   LL_TRY(ValueType first, infer(e.args[0]));
   if (function.signature == Signature::choice) {
-    if (!first.is_typed() || first.type != DType::boolean) return error(e.args[0], fmt::format("the condition of 'if' is {}, not bool", first.is_typed() ? name(first.type) : "a number"), "compare first: x != 0");
+    if (!first.is_typed() || first.type != DType::boolean)
+      return error(
+          e.args[0],
+          fmt::format("the condition of 'if' is {}, not bool", first.is_typed() ? name(first.type) : "a number"),
+          "compare first: x != 0");
     LL_TRY(const ValueType yes, infer(e.args[1]));
     LL_TRY(const ValueType no, infer(e.args[2]));
     LL_TRY(const ValueType both, unify(id, e.args[1], yes, e.args[2], no));
@@ -146,21 +171,30 @@ Result<ValueType> TypeChecker::result_of(ExprId id, ValueType argument) {
   const FunctionInfo& function = info(e.function);
   const Signature signature = function.signature;
   if (!argument.is_typed()) {
-    const bool decided = signature == Signature::equality || signature == Signature::ordering || signature == Signature::test || signature == Signature::make_complex;
+    const bool decided = signature == Signature::equality || signature == Signature::ordering ||
+                         signature == Signature::test || signature == Signature::make_complex;
     if (!decided) {
-      if (signature == Signature::logic || signature == Signature::complex_part || signature == Signature::conjugate || (signature == Signature::integer && argument.kind == ValueType::Kind::floating_literal))
-        return error(id, fmt::format("'{}' takes {}, not a {} literal", written(function), expected(signature), signature == Signature::integer ? "float" : "number"));
+      if (signature == Signature::logic || signature == Signature::complex_part || signature == Signature::conjugate ||
+          (signature == Signature::integer && argument.kind == ValueType::Kind::floating_literal))
+        return error(id, fmt::format("'{}' takes {}, not a {} literal", written(function), expected(signature),
+                                     signature == Signature::integer ? "float" : "number"));
       return makes_floating(signature) ? open_floating() : argument;
     }
-    const bool floating = argument.kind == ValueType::Kind::floating_literal || signature == Signature::test || signature == Signature::make_complex;
+    const bool floating = argument.kind == ValueType::Kind::floating_literal || signature == Signature::test ||
+                          signature == Signature::make_complex;
     const DType type = floating ? DType::f32 : DType::i64;
     for (int i = 0; i < function.arity; ++i) LL_DO(settle(e.args[i], type));
     argument = typed(type);
   }
-  if (!accepts(signature, argument.type)) return error(id, fmt::format("'{}' takes {}, not {}", written(function), expected(signature), name(argument.type)), std::string(advice(function, argument.type)));
+  if (!accepts(signature, argument.type))
+    return error(id, fmt::format("'{}' takes {}, not {}", written(function), expected(signature), name(argument.type)),
+                 std::string(advice(function, argument.type)));
   DType type = argument.type;
   switch (signature) {
-    case Signature::equality: case Signature::ordering: case Signature::logic: case Signature::test: type = DType::boolean; break;
+    case Signature::equality:
+    case Signature::ordering:
+    case Signature::logic:
+    case Signature::test: type = DType::boolean; break;
     case Signature::magnitude: type = type == DType::c64 ? DType::f32 : type; break;
     case Signature::make_complex: type = DType::c64; break;
     case Signature::complex_part: type = DType::f32; break;
@@ -175,8 +209,12 @@ Status TypeChecker::settle(ExprId id, DType type) {
   if (e.kind == ExprKind::literal && e.literal.kind != Literal::Kind::boolean) {
     const bool floating = e.literal.kind == Literal::Kind::floating;
     if (type == DType::boolean || (floating && is_integer(type)))
-      return error(id, fmt::format("the literal {} can not be {}", floating ? fmt::format("{}", e.literal.floating) : fmt::format("{}", e.literal.integer), name(type)),
-                   type == DType::boolean ? "use true or false" : "write an integer, or convert what stands beside it: f32(...)");
+      return error(id,
+                   fmt::format("the literal {} can not be {}",
+                               floating ? fmt::format("{}", e.literal.floating) : fmt::format("{}", e.literal.integer),
+                               name(type)),
+                   type == DType::boolean ? "use true or false"
+                                          : "write an integer, or convert what stands beside it: f32(...)");
     program_.exprs[id].type = type;
     return Ok{};
   }
@@ -184,14 +222,19 @@ Status TypeChecker::settle(ExprId id, DType type) {
     const FunctionInfo& function = info(e.function);
     LL_TRY(const ValueType own, infer(id));
     if (!own.is_typed()) {
-      if (!accepts(function.signature, type)) return error(id, fmt::format("'{}' takes {}, not {}", written(function), expected(function.signature), name(type)), std::string(advice(function, type)));
+      if (!accepts(function.signature, type))
+        return error(id,
+                     fmt::format("'{}' takes {}, not {}", written(function), expected(function.signature), name(type)),
+                     std::string(advice(function, type)));
       const int from = function.signature == Signature::choice ? 1 : 0;
       for (int i = from; i < function.arity; ++i) LL_DO(settle(e.args[i], type));
       program_.exprs[id].type = type;
       return Ok{};
     }
   }
-  if (program_.exprs[id].type != type) return error(id, fmt::format("expected {}, found {}", name(type), name(program_.exprs[id].type)), fmt::format("convert with {}(...)", name(type)));
+  if (program_.exprs[id].type != type)
+    return error(id, fmt::format("expected {}, found {}", name(type), name(program_.exprs[id].type)),
+                 fmt::format("convert with {}(...)", name(type)));
   return Ok{};
 }
 

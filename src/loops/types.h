@@ -17,7 +17,8 @@ struct ValueType {
 
 class TypeChecker {
  public:
-  TypeChecker(Program& program, std::string_view text, std::string_view file) : program_(program), text_(text), file_(file) {}
+  TypeChecker(Program& program, std::string_view text, std::string_view file)
+      : program_(program), text_(text), file_(file) {}
 
   // The type of an expression, setting Expr::type below it. Does not descend into subscripts.
   Result<ValueType> infer(ExprId id);

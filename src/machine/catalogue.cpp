@@ -20,7 +20,8 @@ std::string plain(std::string_view text) {
 
 bool is_called(const Machine& machine, const std::string& name) {
   if (plain(machine.name) == name) return true;
-  return std::any_of(machine.aliases.begin(), machine.aliases.end(), [&](const std::string& alias) { return plain(alias) == name; });
+  return std::any_of(machine.aliases.begin(), machine.aliases.end(),
+                     [&](const std::string& alias) { return plain(alias) == name; });
 }
 
 // Names and aliases stand before [sources], so a file whose head lacks the name need not be parsed.
@@ -54,8 +55,11 @@ Result<Machine> find_machine(const std::string& name) {
     names.insert(names.end(), machine.aliases.begin(), machine.aliases.end());
   }
   const std::string guess = nearest(name, names);
-  return Error{ErrorCode::name, fmt::format("there is no machine '{}'", shown(name)),
-               guess.empty() ? "lightline arch list names them; a path to a .toml file works too" : fmt::format("did you mean '{}'?", guess), {}};
+  return Error{ErrorCode::name,
+               fmt::format("there is no machine '{}'", shown(name)),
+               guess.empty() ? "lightline arch list names them; a path to a .toml file works too"
+                             : fmt::format("did you mean '{}'?", guess),
+               {}};
 }
 
 }  // namespace lightline::machine

@@ -29,7 +29,8 @@ struct CudaCalls {
   int (*module_unload)(void*) = nullptr;
   int (*module_function)(void**, void*, const char*) = nullptr;
   int (*function_attribute)(void*, int, int) = nullptr;
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                void**) = nullptr;
   int (*event_create)(void**, unsigned) = nullptr;
   int (*event_destroy)(void*) = nullptr;
   int (*event_record)(void*, void*) = nullptr;
@@ -82,7 +83,11 @@ struct CudaCalls {
     if (code == 0) return Ok{};
     const char* name = nullptr;
     error_name(code, &name);
-    return Error{ErrorCode::unsupported, fmt::format("the CUDA driver failed to {}: {}", what, name == nullptr ? fmt::format("error {}", code) : name), "", {}};
+    return Error{
+        ErrorCode::unsupported,
+        fmt::format("the CUDA driver failed to {}: {}", what, name == nullptr ? fmt::format("error {}", code) : name),
+        "",
+        {}};
   }
 };
 
@@ -120,8 +125,10 @@ Result<CudaDevice> CudaDevice::open(int index) {
   LL_TRY(std::unique_ptr<CudaCalls> calls, load_driver());
   int count = 0;
   LL_DO(calls->check(calls->device_count(&count), "count its devices"));
-  if (count == 0) return Error{ErrorCode::unsupported, "the CUDA driver sees no device", "probe the processor with --device cpu", {}};
-  if (index < 0 || index >= count) return Error{ErrorCode::range, fmt::format("there is no GPU {}; the driver sees {}", index, count), "", {}};
+  if (count == 0)
+    return Error{ErrorCode::unsupported, "the CUDA driver sees no device", "probe the processor with --device cpu", {}};
+  if (index < 0 || index >= count)
+    return Error{ErrorCode::range, fmt::format("there is no GPU {}; the driver sees {}", index, count), "", {}};
   CudaDevice device(std::move(calls));
   LL_DO(device.calls_->check(device.calls_->device_get(&device.device_, index), "open the device"));
   void* context = nullptr;
@@ -166,7 +173,9 @@ Result<void*> CudaDevice::load(const std::string& ptx, const std::string& kernel
   modules_.push_back(module);
   void* function = nullptr;
   LL_DO(calls_->check(calls_->module_function(&function, module, kernel.c_str()), fmt::format("find {}", kernel)));
-  if (shared_bytes > 0) LL_DO(calls_->check(calls_->function_attribute(function, max_dynamic_shared_bytes, int(shared_bytes)), "reserve shared memory"));
+  if (shared_bytes > 0)
+    LL_DO(calls_->check(calls_->function_attribute(function, max_dynamic_shared_bytes, int(shared_bytes)),
+                        "reserve shared memory"));
   return function;
 }
 
@@ -174,7 +183,9 @@ Status CudaDevice::launch(const Kernel& kernel, const std::vector<uint64_t>& arg
   std::vector<uint64_t> values = arguments;
   std::vector<void*> pointers;
   for (uint64_t& value : values) pointers.push_back(&value);
-  return calls_->check(calls_->launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared_bytes, nullptr, pointers.data(), nullptr), "launch a kernel");
+  return calls_->check(calls_->launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared_bytes,
+                                      nullptr, pointers.data(), nullptr),
+                       "launch a kernel");
 }
 
 Result<double> CudaDevice::best_time(const Kernel& kernel, const std::vector<uint64_t>& arguments, double seconds) {

@@ -14,17 +14,19 @@ namespace lightline::machine {
 namespace {
 
 constexpr std::array<std::string_view, rate_type_count> rate_type_names = {"f64", "f32", "tf32", "f16", "bf16", "f8",
-                                                                          "f4",  "i64", "i32",  "i16", "i8"};
+                                                                           "f4",  "i64", "i32",  "i16", "i8"};
 
 using enum RateType;
 
 // The types that hold every value of `type`, so that its operands can be fed to their units unchanged. f4 (e2m1) times
 // two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16.
 std::span<const RateType> carriers(RateType type) {
-  static constexpr RateType of_f64[] = {f64}, of_f32[] = {f32, f64}, of_tf32[] = {tf32, f32, f64}, of_f16[] = {f16, tf32, f32, f64},
-                            of_bf16[] = {bf16, tf32, f32, f64}, of_f8[] = {f8, f16, bf16, tf32, f32, f64},
-                            of_f4[] = {f4, f8, i8, f16, bf16, tf32, f32, f64}, of_i64[] = {i64}, of_i32[] = {i32, i64, f64},
-                            of_i16[] = {i16, i32, f32, f64}, of_i8[] = {i8, i16, i32, f16, bf16, tf32, f32, f64};
+  static constexpr RateType of_f64[] = {f64}, of_f32[] = {f32, f64}, of_tf32[] = {tf32, f32, f64},
+                            of_f16[] = {f16, tf32, f32, f64}, of_bf16[] = {bf16, tf32, f32, f64},
+                            of_f8[] = {f8, f16, bf16, tf32, f32, f64},
+                            of_f4[] = {f4, f8, i8, f16, bf16, tf32, f32, f64}, of_i64[] = {i64},
+                            of_i32[] = {i32, i64, f64}, of_i16[] = {i16, i32, f32, f64},
+                            of_i8[] = {i8, i16, i32, f16, bf16, tf32, f32, f64};
   switch (type) {
     case f64: return of_f64;
     case f32: return of_f32;
@@ -119,7 +121,8 @@ void offer_units(const Machine& machine, RateType type, Candidate& best) {
   if (best.macs_per_clock == 0 && narrower(type)) offer_units(machine, *narrower(type), best);
 }
 
-void limit_rates(std::vector<Rate>& rates, const std::vector<Rate>& measured, double operations_per_unit, double clock) {
+void limit_rates(std::vector<Rate>& rates, const std::vector<Rate>& measured, double operations_per_unit,
+                 double clock) {
   for (const Rate& ceiling : measured) {
     for (Rate& rate : rates) {
       if (rate.type != ceiling.type) continue;
@@ -186,7 +189,8 @@ double Machine::vector_rate(DType dtype) const { return best_per_clock(vector, r
 double Machine::transcendental_rate(DType dtype) const {
   const RateType type = rate_type(dtype);
   // Special-function units answer in f32 or less; f64 results come from f64 arithmetic alone.
-  const double special_units = type == f64 ? per_clock(special, f64) : best_per_clock(special, type == i64 || type == i32 ? f32 : type);
+  const double special_units =
+      type == f64 ? per_clock(special, f64) : best_per_clock(special, type == i64 || type == i32 ? f32 : type);
   return special_units * clock() + vector_rate(dtype) / emulated_transcendental_operations;
 }
 
@@ -213,7 +217,8 @@ const Rate* Machine::find_matrix(RateType type) const { return find(matrix, type
 const Rate* Machine::find_vector(RateType type) const { return find(vector, type); }
 
 const MemoryLevel& Machine::device_memory() const {
-  const auto found = std::find_if(memories.begin(), memories.end(), [](const MemoryLevel& memory) { return !memory.on_chip; });
+  const auto found =
+      std::find_if(memories.begin(), memories.end(), [](const MemoryLevel& memory) { return !memory.on_chip; });
   LL_CHECK(found != memories.end());
   return *found;
 }
@@ -262,7 +267,8 @@ Result<double> parse_clock(std::string_view text) {
   const double scale = unit == "ghz" ? 1e9 : unit == "mhz" ? 1e6 : unit == "hz" ? 1 : 0;
   const double hz = value * scale;
   if (error != std::errc() || scale == 0) {
-    return Error{ErrorCode::usage, fmt::format("'{}' is not a clock", shown(text)), "write it as 1.5GHz or 1500MHz", {}};
+    return Error{
+        ErrorCode::usage, fmt::format("'{}' is not a clock", shown(text)), "write it as 1.5GHz or 1500MHz", {}};
   }
   if (!(hz >= 1e6 && hz <= 1e11)) {
     return Error{ErrorCode::range, fmt::format("a clock of {} is outside 1 MHz to 100 GHz", shown(text)), "", {}};

@@ -63,9 +63,9 @@ struct MemoryLevel {
   bool on_chip = true;
   bool usable = false;  // on chip: the last level that a schedule may count on
   Number bytes;
-  Number bytes_per_second;   // device memory: the datasheet's figure
-  Number bytes_per_clock;    // on chip, of the core clock; often unknown
-  double clock_hz = 0;       // device memory: clock, transfers per tick and bus width, where they are known
+  Number bytes_per_second;  // device memory: the datasheet's figure
+  Number bytes_per_clock;   // on chip, of the core clock; often unknown
+  double clock_hz = 0;      // device memory: clock, transfers per tick and bus width, where they are known
   double transfers_per_clock = 0;
   double bus_bits = 0;
   std::string clock_source;
@@ -125,7 +125,7 @@ struct Machine {
   // Bytes per second of device memory: the larger of the datasheet's figure and what its clocks give.
   double bandwidth() const;
 
-  double on_chip_bytes() const;     // everything: registers, shared memory, all caches
+  double on_chip_bytes() const;       // everything: registers, shared memory, all caches
   double usable_cache_bytes() const;  // the last level that a schedule may count on
   double device_bytes() const;
 

@@ -23,8 +23,9 @@ class MachineReader {
 
   Result<Machine> read(const toml::table& root) {
     const Place file{&root, ""};
-    LL_DO(toml_.only(file, {"name", "vendor", "kind", "architecture", "compute_capability", "aliases", "notes", "year", "sources",
-                            "clock", "units", "matrix", "emulation", "vector", "transcendental", "memory", "power", "price", "measured"}));
+    LL_DO(toml_.only(file, {"name", "vendor", "kind", "architecture", "compute_capability", "aliases", "notes", "year",
+                            "sources", "clock", "units", "matrix", "emulation", "vector", "transcendental", "memory",
+                            "power", "price", "measured"}));
     LL_DO(read_sources(file));
     LL_DO(read_identity(file));
     LL_DO(read_clocks(file));
@@ -89,13 +90,15 @@ class MachineReader {
     LL_TRY(machine_.aliases, toml_.texts(file, "aliases"));
     LL_TRY(const double year, toml_.optional_positive(file, "year"));
     if (year != 0 && (year != std::floor(year) || year < 1970 || year > 2100)) {
-      return toml_.error_at(file.table->get("year")->source(), ErrorCode::range, fmt::format("'year' must be a year, not {}", year));
+      return toml_.error_at(file.table->get("year")->source(), ErrorCode::range,
+                            fmt::format("'year' must be a year, not {}", year));
     }
     machine_.year = int(year);
     const std::vector<std::string> kinds = {"gpu", "tpu", "npu", "cpu"};
     const auto found = std::find(kinds.begin(), kinds.end(), kind);
     if (found == kinds.end()) {
-      return toml_.error_at(file.table->get("kind")->source(), ErrorCode::name, fmt::format("'{}' is not a kind of machine", kind), suggestion(kind, kinds));
+      return toml_.error_at(file.table->get("kind")->source(), ErrorCode::name,
+                            fmt::format("'{}' is not a kind of machine", kind), suggestion(kind, kinds));
     }
     machine_.kind = Kind(found - kinds.begin());
     return Ok{};
@@ -110,8 +113,10 @@ class MachineReader {
     LL_TRY(clocks.max, number(place, "max", {{"mhz", mega}}));
     for (const auto& [name, lower] : {std::pair{"base", clocks.base.value}, std::pair{"boost", clocks.boost.value}}) {
       if (lower <= clocks.max.value) continue;
-      const std::string message = fmt::format("'clock.{}' ({} MHz) is above 'clock.max' ({} MHz)", name, lower / mega, clocks.max.value / mega);
-      return toml_.error_at(place.table->get(name)->source(), ErrorCode::range, message, "bounds need the highest clock that the part can run at");
+      const std::string message =
+          fmt::format("'clock.{}' ({} MHz) is above 'clock.max' ({} MHz)", name, lower / mega, clocks.max.value / mega);
+      return toml_.error_at(place.table->get(name)->source(), ErrorCode::range, message,
+                            "bounds need the highest clock that the part can run at");
     }
     return Ok{};
   }
@@ -147,11 +152,13 @@ class MachineReader {
     return rates;
   }
 
-  Result<RateType> rate_type_of(std::string_view name, const toml::source_region& region, const std::string& path) const {
+  Result<RateType> rate_type_of(std::string_view name, const toml::source_region& region,
+                                const std::string& path) const {
     if (const std::optional<RateType> type = rate_type_from_name(name)) return *type;
     std::vector<std::string> known;
     for (int i = 0; i < rate_type_count; ++i) known.emplace_back(machine::name(RateType(i)));
-    return toml_.error_at(region, ErrorCode::name, fmt::format("'{}' in '{}' is not a type that has rates", name, path), suggestion(name, known));
+    return toml_.error_at(region, ErrorCode::name, fmt::format("'{}' in '{}' is not a type that has rates", name, path),
+                          suggestion(name, known));
   }
 
   // The rate at the datasheet's clock must give the datasheet's figure: a factor of two is a wrong unit.
@@ -160,13 +167,16 @@ class MachineReader {
     const double tera = rate.per_clock * operations * rate.datasheet_hz / 1e12;
     const std::string clock = fmt::format("{:g} MHz", rate.datasheet_hz / mega);
     if (rate.datasheet_hz > machine_.clocks.max.value) {
-      return toml_.error_at(entry.table->source(), ErrorCode::range, fmt::format("'{}' is stated at {}, above 'clock.max'", entry.path, clock));
+      return toml_.error_at(entry.table->source(), ErrorCode::range,
+                            fmt::format("'{}' is stated at {}, above 'clock.max'", entry.path, clock));
     }
     if (std::abs(tera / rate.datasheet_tera - 1) <= datasheet_tolerance) return Ok{};
-    const std::string message = fmt::format("'{}' gives {:.4g} tera-operations per second at {}, but the datasheet says {:.4g}",
-                                            entry.path, tera, clock, rate.datasheet_tera);
-    return toml_.error_at(entry.table->source(), ErrorCode::range, message,
-                          "matrix rates count multiply-accumulates, vector rates count operations; figures with sparsity are not dense");
+    const std::string message =
+        fmt::format("'{}' gives {:.4g} tera-operations per second at {}, but the datasheet says {:.4g}", entry.path,
+                    tera, clock, rate.datasheet_tera);
+    return toml_.error_at(
+        entry.table->source(), ErrorCode::range, message,
+        "matrix rates count multiply-accumulates, vector rates count operations; figures with sparsity are not dense");
   }
 
   Status read_emulations(const Place& file) {
@@ -181,7 +191,8 @@ class MachineReader {
       LL_TRY(emulation.products, toml_.positive(place, "products"));
       LL_TRY(emulation.source, source(place));
       if (machine_.find_matrix(emulation.with) == nullptr) {
-        return toml_.error_at(place.table->get("with")->source(), ErrorCode::name, fmt::format("'{}' emulates with {}, which 'matrix' lacks", place.path, with));
+        return toml_.error_at(place.table->get("with")->source(), ErrorCode::name,
+                              fmt::format("'{}' emulates with {}, which 'matrix' lacks", place.path, with));
       }
       machine_.emulations.push_back(std::move(emulation));
     }
@@ -197,9 +208,15 @@ class MachineReader {
       usable += level.usable ? 1 : 0;
       machine_.memories.push_back(std::move(level));
     }
-    if (device != 1) return toml_.error_at(file.table->source(), ErrorCode::parse, fmt::format("the file has {} [[memory]] levels with kind = \"device\", not one", device));
-    if (on_chip == 0) return toml_.error_at(file.table->source(), ErrorCode::parse, "the file has no [[memory]] level with kind = \"on_chip\"");
-    if (usable == 0) return toml_.error_at(file.table->source(), ErrorCode::parse, "no [[memory]] level has usable = true", "mark the last level that a schedule may count on");
+    if (device != 1)
+      return toml_.error_at(file.table->source(), ErrorCode::parse,
+                            fmt::format("the file has {} [[memory]] levels with kind = \"device\", not one", device));
+    if (on_chip == 0)
+      return toml_.error_at(file.table->source(), ErrorCode::parse,
+                            "the file has no [[memory]] level with kind = \"on_chip\"");
+    if (usable == 0)
+      return toml_.error_at(file.table->source(), ErrorCode::parse, "no [[memory]] level has usable = true",
+                            "mark the last level that a schedule may count on");
     return Ok{};
   }
 
@@ -209,14 +226,25 @@ class MachineReader {
     LL_TRY(level.name, toml_.text(place, "name"));
     LL_TRY(const std::string kind, toml_.text(place, "kind"));
     if (kind != "device" && kind != "on_chip") {
-      return toml_.error_at(place.table->get("kind")->source(), ErrorCode::name, fmt::format("'{}' is not a kind of memory", kind), suggestion(kind, {"device", "on_chip"}));
+      return toml_.error_at(place.table->get("kind")->source(), ErrorCode::name,
+                            fmt::format("'{}' is not a kind of memory", kind), suggestion(kind, {"device", "on_chip"}));
     }
     level.on_chip = kind == "on_chip";
     LL_TRY(level.usable, toml_.flag(place, "usable"));
-    LL_TRY(level.bytes, number(place, "size", {{"bytes", 1}, {"kib", kibi}, {"mib", kibi * kibi}, {"gib", kibi * kibi * kibi}, {"gb", giga}, {"kib_per_unit", kibi * machine_.units.value}}));
+    LL_TRY(level.bytes, number(place, "size",
+                               {{"bytes", 1},
+                                {"kib", kibi},
+                                {"mib", kibi * kibi},
+                                {"gib", kibi * kibi * kibi},
+                                {"gb", giga},
+                                {"kib_per_unit", kibi * machine_.units.value}}));
     if (level.on_chip) {
-      LL_TRY(level.bytes_per_clock, optional_number(place, "bandwidth", {{"bytes_per_clock", 1}, {"bytes_per_clock_per_unit", machine_.units.value}}));
-      if (place.table->get("clock") != nullptr) return toml_.error_at(place.table->get("clock")->source(), ErrorCode::parse, fmt::format("'{}' is for device memory", place.of("clock")));
+      LL_TRY(level.bytes_per_clock,
+             optional_number(place, "bandwidth",
+                             {{"bytes_per_clock", 1}, {"bytes_per_clock_per_unit", machine_.units.value}}));
+      if (place.table->get("clock") != nullptr)
+        return toml_.error_at(place.table->get("clock")->source(), ErrorCode::parse,
+                              fmt::format("'{}' is for device memory", place.of("clock")));
       return level;
     }
     LL_TRY(level.bytes_per_second, number(place, "bandwidth", {{"gb_per_s", giga}}));
@@ -229,8 +257,11 @@ class MachineReader {
     LL_TRY(level.bus_bits, toml_.positive(*clock, "bus_bits"));
     LL_TRY(level.clock_source, source(*clock));
     if (std::abs(level.by_clocks() / level.bytes_per_second.value - 1) > 0.1) {
-      const std::string message = fmt::format("'{}' gives {:.4g} GB/s, but the bandwidth stated is {:.4g} GB/s", clock->path, level.by_clocks() / giga, level.bytes_per_second.value / giga);
-      return toml_.error_at(clock->table->source(), ErrorCode::range, message, "count the transfers per tick of this clock");
+      const std::string message =
+          fmt::format("'{}' gives {:.4g} GB/s, but the bandwidth stated is {:.4g} GB/s", clock->path,
+                      level.by_clocks() / giga, level.bytes_per_second.value / giga);
+      return toml_.error_at(clock->table->source(), ErrorCode::range, message,
+                            "count the transfers per tick of this clock");
     }
     return level;
   }
@@ -276,7 +307,8 @@ class MachineReader {
 
   Status check_rates(const Place& file) const {
     if (machine_.find_vector(RateType::f32) != nullptr) return Ok{};
-    return toml_.error_at(file.table->source(), ErrorCode::parse, "'vector' lacks 'f32'", "every bound needs a rate for plain arithmetic");
+    return toml_.error_at(file.table->source(), ErrorCode::parse, "'vector' lacks 'f32'",
+                          "every bound needs a rate for plain arithmetic");
   }
 
   TomlReader toml_;

@@ -29,8 +29,8 @@ class Writer {
     clocks(machine);
     rates("matrix", "Multiply-accumulates per clock, dense, whole device.", machine.matrix);
     for (const Emulation& emulation : machine.emulations) {
-      text_ += fmt::format("\n[[emulation]]\ntype = \"{}\"\nwith = \"{}\"\nproducts = {}\nsource = \"{}\"\n", name(emulation.type),
-                           name(emulation.with), emulation.products, key(emulation.source));
+      text_ += fmt::format("\n[[emulation]]\ntype = \"{}\"\nwith = \"{}\"\nproducts = {}\nsource = \"{}\"\n",
+                           name(emulation.type), name(emulation.with), emulation.products, key(emulation.source));
     }
     rates("vector", "Operations per clock, whole device; a fused multiply-add is two.", machine.vector);
     rates("transcendental", "Results per clock of the special-function units, whole device.", machine.special);
@@ -44,13 +44,16 @@ class Writer {
  private:
   // Sources in the order of their first use; each number then names one by key.
   void collect(const Machine& machine) {
-    for (const Number* number : {&machine.clocks.base, &machine.clocks.boost, &machine.clocks.max, &machine.units}) note(number->source);
+    for (const Number* number : {&machine.clocks.base, &machine.clocks.boost, &machine.clocks.max, &machine.units})
+      note(number->source);
     for (const Rate& rate : machine.matrix) note(rate.source);
     for (const Emulation& emulation : machine.emulations) note(emulation.source);
     for (const Rate& rate : machine.vector) note(rate.source);
     for (const Rate& rate : machine.special) note(rate.source);
     for (const MemoryLevel& memory : machine.memories) {
-      for (const std::string& source : {memory.bytes.source, memory.bytes_per_second.source, memory.bytes_per_clock.source, memory.clock_source}) note(source);
+      for (const std::string& source :
+           {memory.bytes.source, memory.bytes_per_second.source, memory.bytes_per_clock.source, memory.clock_source})
+        note(source);
     }
     note(machine.tdp_watts.source);
     note(machine.price_usd.source);
@@ -61,7 +64,8 @@ class Writer {
   }
 
   void note(const std::string& source) {
-    if (!source.empty() && std::find(sources_.begin(), sources_.end(), source) == sources_.end()) sources_.push_back(source);
+    if (!source.empty() && std::find(sources_.begin(), sources_.end(), source) == sources_.end())
+      sources_.push_back(source);
   }
 
   std::string key(const std::string& source) const {
@@ -97,7 +101,8 @@ class Writer {
     if (machine.clocks.base.value > 0) text_ += line("base", "mhz", machine.clocks.base, 1e6);
     if (machine.clocks.boost.value > 0) text_ += line("boost", "mhz", machine.clocks.boost, 1e6);
     text_ += line("max", "mhz", machine.clocks.max, 1e6);
-    text_ += fmt::format("\n[units]\nname = {}\ncount = {}\nsource = \"{}\"\n", quoted(machine.unit_name), machine.units.value, key(machine.units.source));
+    text_ += fmt::format("\n[units]\nname = {}\ncount = {}\nsource = \"{}\"\n", quoted(machine.unit_name),
+                         machine.units.value, key(machine.units.source));
   }
 
   void rates(std::string_view table, std::string_view comment, const std::vector<Rate>& list) {
@@ -105,26 +110,31 @@ class Writer {
     text_ += fmt::format("\n# {}\n[{}]\n", comment, table);
     for (const Rate& rate : list) {
       std::string datasheet;
-      if (rate.datasheet_tera > 0) datasheet = fmt::format(", tflops = {}, at_mhz = {}", rate.datasheet_tera, rate.datasheet_hz / 1e6);
-      text_ += fmt::format("{} = {{ per_clock = {}{}, source = \"{}\" }}\n", name(rate.type), rate.per_clock, datasheet, key(rate.source));
+      if (rate.datasheet_tera > 0)
+        datasheet = fmt::format(", tflops = {}, at_mhz = {}", rate.datasheet_tera, rate.datasheet_hz / 1e6);
+      text_ += fmt::format("{} = {{ per_clock = {}{}, source = \"{}\" }}\n", name(rate.type), rate.per_clock, datasheet,
+                           key(rate.source));
     }
   }
 
   void level(const MemoryLevel& memory) {
-    text_ += fmt::format("\n[[memory]]\nname = {}\nkind = \"{}\"\n", quoted(memory.name), memory.on_chip ? "on_chip" : "device");
+    text_ += fmt::format("\n[[memory]]\nname = {}\nkind = \"{}\"\n", quoted(memory.name),
+                         memory.on_chip ? "on_chip" : "device");
     if (memory.usable) text_ += "usable = true\n";
     text_ += line("size", "bytes", memory.bytes);
     if (memory.bytes_per_second.value > 0) text_ += line("bandwidth", "gb_per_s", memory.bytes_per_second, 1e9);
     if (memory.bytes_per_clock.value > 0) text_ += line("bandwidth", "bytes_per_clock", memory.bytes_per_clock);
     if (memory.clock_hz > 0) {
-      text_ += fmt::format("clock = {{ mhz = {}, transfers_per_clock = {}, bus_bits = {}, source = \"{}\" }}\n", memory.clock_hz / 1e6,
-                           memory.transfers_per_clock, memory.bus_bits, key(memory.clock_source));
+      text_ +=
+          fmt::format("clock = {{ mhz = {}, transfers_per_clock = {}, bus_bits = {}, source = \"{}\" }}\n",
+                      memory.clock_hz / 1e6, memory.transfers_per_clock, memory.bus_bits, key(memory.clock_source));
     }
   }
 
   void measured(const Measured& measured) {
     if (measured.empty()) return;
-    text_ += "\n# Ceilings reached on this specimen; bounds rest on the figures above unless told otherwise.\n[measured]\n";
+    text_ +=
+        "\n# Ceilings reached on this specimen; bounds rest on the figures above unless told otherwise.\n[measured]\n";
     if (measured.bytes_per_second.value > 0) text_ += line("bandwidth", "gb_per_s", measured.bytes_per_second, 1e9);
     measured_rates("matrix", measured.matrix);
     measured_rates("vector", measured.vector);

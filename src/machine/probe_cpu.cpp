@@ -63,7 +63,8 @@ std::vector<fs::path> cpu_folders() {
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator("/sys/devices/system/cpu", failed)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("cpu") && name.find_first_not_of("0123456789", 3) == std::string::npos && name.size() > 3) folders.push_back(entry.path());
+    if (name.starts_with("cpu") && name.find_first_not_of("0123456789", 3) == std::string::npos && name.size() > 3)
+      folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
   return folders;
@@ -73,7 +74,8 @@ std::vector<fs::path> cpu_folders() {
 int core_count() {
   std::set<std::string> cores;
   for (const fs::path& cpu : cpu_folders()) {
-    if (std::string siblings = first_line(cpu / "topology/thread_siblings_list"); !siblings.empty()) cores.insert(std::move(siblings));
+    if (std::string siblings = first_line(cpu / "topology/thread_siblings_list"); !siblings.empty())
+      cores.insert(std::move(siblings));
   }
   return cores.empty() ? usable_threads() : std::min(int(cores.size()), usable_threads());
 }
@@ -109,7 +111,8 @@ std::vector<Cache> data_caches() {
 
 double highest_listed_clock() {
   double khz = 0;
-  for (const fs::path& cpu : cpu_folders()) khz = std::max(khz, std::strtod(first_line(cpu / "cpufreq/cpuinfo_max_freq").c_str(), nullptr));
+  for (const fs::path& cpu : cpu_folders())
+    khz = std::max(khz, std::strtod(first_line(cpu / "cpufreq/cpuinfo_max_freq").c_str(), nullptr));
   return khz * 1000;
 }
 
@@ -117,7 +120,8 @@ double highest_listed_clock() {
 double best_round(int threads, double seconds, const std::function<void(int)>& work) {
   double best = INFINITY;
   std::atomic<bool> stop = false;
-  Clock::time_point start, end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  Clock::time_point start,
+      end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   bool first = true;
   std::barrier rounds(threads, [&]() noexcept {
     if (!first) best = std::min(best, seconds_since(start));
@@ -158,7 +162,10 @@ struct Stream {
 Stream stream(int threads, double seconds, double array_bytes) {
   const size_t part = size_t(array_bytes / sizeof(float) / threads) / 64 * 64;
   using Buffer = std::unique_ptr<float[], void (*)(float*)>;
-  const auto make = [part] { return Buffer(static_cast<float*>(std::aligned_alloc(4096, (part * sizeof(float) + 4095) / 4096 * 4096)), [](float* data) { std::free(data); }); };
+  const auto make = [part] {
+    return Buffer(static_cast<float*>(std::aligned_alloc(4096, (part * sizeof(float) + 4095) / 4096 * 4096)),
+                  [](float* data) { std::free(data); });
+  };
   std::vector<std::vector<Buffer>> parts;
   parts.resize(size_t(threads));
   bool complete = true;
@@ -178,7 +185,9 @@ Stream stream(int threads, double seconds, double array_bytes) {
   Stream result;
   result.read = bytes / best_round(threads, seconds, [&](int t) { stream_read(array(t, 0), part); });
   result.copy = 2 * bytes / best_round(threads, seconds, [&](int t) { stream_copy(array(t, 0), array(t, 1), part); });
-  result.triad = 3 * bytes / best_round(threads, seconds, [&](int t) { stream_triad(array(t, 0), array(t, 1), array(t, 2), part); });
+  result.triad = 3 * bytes / best_round(threads, seconds, [&](int t) {
+                   stream_triad(array(t, 0), array(t, 1), array(t, 2), part);
+                 });
   return result;
 }
 
@@ -191,8 +200,10 @@ double nominal_per_core(double measured) {
 
 void add_rate(std::vector<Rate>& list, const Rate& rate, double better) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const Rate& other) { return other.type == rate.type; });
-  if (found == list.end()) list.push_back(rate);
-  else if (better > found->datasheet_tera) *found = rate;
+  if (found == list.end())
+    list.push_back(rate);
+  else if (better > found->datasheet_tera)
+    *found = rate;
 }
 
 void describe_memory(Machine& machine, const std::string& system) {
@@ -222,16 +233,23 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   const std::string model = cpuinfo("model name"), vendor = cpuinfo("vendor_id");
   const std::string system = "/sys/devices/system/cpu", program = "lightline arch probe";
   machine.name = model.empty() ? "this-cpu" : model;
-  machine.vendor = vendor == "AuthenticAMD" ? "AMD" : vendor == "GenuineIntel" ? "Intel" : vendor.empty() ? "unknown" : vendor;
+  machine.vendor = vendor == "AuthenticAMD"   ? "AMD"
+                   : vendor == "GenuineIntel" ? "Intel"
+                   : vendor.empty()           ? "unknown"
+                                              : vendor;
   machine.kind = Kind::cpu;
   machine.architecture = fmt::format("{} hardware threads seen", threads);
   machine.unit_name = "core";
   machine.units = {double(core_count()), system};
 
   const double clock = measured_clock(options.seconds), listed = highest_listed_clock();
-  if (clock == 0 && listed == 0) return Error{ErrorCode::unsupported, "the clock of this processor is neither listed nor measurable", "", {}};
-  machine.clocks.max = listed >= clock ? Number{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"} : Number{clock, program + ": chain of dependent multiplications"};
-  if (clock > 0) machine.clocks.boost = {std::min(clock, machine.clocks.max.value), program + ": chain of dependent multiplications"};
+  if (clock == 0 && listed == 0)
+    return Error{ErrorCode::unsupported, "the clock of this processor is neither listed nor measurable", "", {}};
+  machine.clocks.max = listed >= clock ? Number{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"}
+                                       : Number{clock, program + ": chain of dependent multiplications"};
+  if (clock > 0)
+    machine.clocks.boost = {std::min(clock, machine.clocks.max.value),
+                            program + ": chain of dependent multiplications"};
 
   for (const CpuKernel& kernel : cpu_kernels()) {
     if (!kernel.supported()) {
@@ -245,14 +263,19 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
     const std::string how = fmt::format("{}: {} on {} threads", program, kernel.name, threads);
     Rate ceiling{kernel.type, 0, how, measured / 1e12, 0};
     add_rate(kernel.matrix ? machine.measured.matrix : machine.measured.vector, ceiling, ceiling.datasheet_tera);
-    Rate nominal{kernel.type, nominal_per_core(one) * machine.units.value, how + ", rounded up to what a core does per clock", 0, 0};
+    Rate nominal{kernel.type, nominal_per_core(one) * machine.units.value,
+                 how + ", rounded up to what a core does per clock", 0, 0};
     std::vector<Rate>& rates = kernel.matrix ? machine.matrix : machine.vector;
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const Rate& rate) { return rate.type == nominal.type; });
-    if (found == rates.end()) rates.push_back(nominal);
-    else if (nominal.per_clock > found->per_clock) *found = nominal;
+    const auto found =
+        std::find_if(rates.begin(), rates.end(), [&](const Rate& rate) { return rate.type == nominal.type; });
+    if (found == rates.end())
+      rates.push_back(nominal);
+    else if (nominal.per_clock > found->per_clock)
+      *found = nominal;
   }
   const auto by_type = [](const Rate& a, const Rate& b) { return a.type < b.type; };
-  for (auto* list : {&machine.matrix, &machine.vector, &machine.measured.matrix, &machine.measured.vector}) std::sort(list->begin(), list->end(), by_type);
+  for (auto* list : {&machine.matrix, &machine.vector, &machine.measured.matrix, &machine.measured.vector})
+    std::sort(list->begin(), list->end(), by_type);
 
   describe_memory(machine, system);
   double cache_bytes = 0;
@@ -261,10 +284,13 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   const Stream speeds = stream(threads, options.seconds, array_bytes);
   const double best = std::max({speeds.read, speeds.copy, speeds.triad});
   if (best == 0) return Error{ErrorCode::limit, "too little memory to measure its bandwidth", "", {}};
-  const std::string how = fmt::format("{}: best of reading {:.4g}, copying {:.4g} and triad {:.4g} GB/s on {} threads", program, speeds.read / 1e9, speeds.copy / 1e9, speeds.triad / 1e9, threads);
+  const std::string how = fmt::format("{}: best of reading {:.4g}, copying {:.4g} and triad {:.4g} GB/s on {} threads",
+                                      program, speeds.read / 1e9, speeds.copy / 1e9, speeds.triad / 1e9, threads);
   machine.measured.bytes_per_second = {best, how};
   machine.memories.front().bytes_per_second = {best, how + "; the nominal figure is not known to the system"};
-  machine.notes = "Written by lightline arch probe. The bandwidth of memory is the measured one: put the nominal figure in its place for bounds that hold.";
+  machine.notes =
+      "Written by lightline arch probe. The bandwidth of memory is the measured one: put the nominal figure in its "
+      "place for bounds that hold.";
   return probe;
 }
 

@@ -68,7 +68,8 @@ Features find_features() {
   found.avx512 = wide && (b & bit_AVX512F) != 0 && (b & (1U << 30)) != 0;  // bit 30: AVX512BW
   found.vnni = found.avx512 && (c & (1U << 11)) != 0;
   found.fp16 = found.avx512 && (d & (1U << 23)) != 0;
-  const bool tiles = (d & (1U << 24)) != 0 && (state >> 17 & 3) == 3 && (d & ((1U << 22) | (1U << 25))) != 0 && amx_allowed();
+  const bool tiles =
+      (d & (1U << 24)) != 0 && (state >> 17 & 3) == 3 && (d & ((1U << 22) | (1U << 25))) != 0 && amx_allowed();
   found.amx_bf16 = tiles && (d & (1U << 22)) != 0;
   found.amx_int8 = tiles && (d & (1U << 25)) != 0;
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) found.bf16 = found.avx512 && (a & (1U << 5)) != 0;
@@ -89,21 +90,22 @@ bool has_amx_int8() { return features().amx_int8; }
 
 // Twelve chains hide the latency of two units with four or five stages each, and leave registers for the operands.
 constexpr int chains = 12;
-#define LL_REPEAT12(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11)
+#define LL_REPEAT12(step) \
+  step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11)
 #define LL_DECLARE(i) auto s##i = start;
 #define LL_KEEP(i) keep(s##i);
 // One loop over twelve registers, written out so that no optimisation level spills them.
-#define LL_KERNEL(name, isa, zero, STEP)                                      \
-  __attribute__((target(isa))) void name(int64_t iterations) {                \
-    const auto start = zero;                                                  \
-    auto x = start, y = start;                                                \
-    asm volatile("" : "+v"(x), "+v"(y));                                      \
-    LL_REPEAT12(LL_DECLARE)                                                   \
-    for (int64_t n = 0; n < iterations; ++n) {                                \
-      LL_REPEAT12(STEP)                                                       \
-      asm volatile("" : "+v"(x), "+v"(y));                                    \
-    }                                                                         \
-    LL_REPEAT12(LL_KEEP)                                                      \
+#define LL_KERNEL(name, isa, zero, STEP)                       \
+  __attribute__((target(isa))) void name(int64_t iterations) { \
+    const auto start = zero;                                   \
+    auto x = start, y = start;                                 \
+    asm volatile("" : "+v"(x), "+v"(y));                       \
+    LL_REPEAT12(LL_DECLARE)                                    \
+    for (int64_t n = 0; n < iterations; ++n) {                 \
+      LL_REPEAT12(STEP)                                        \
+      asm volatile("" : "+v"(x), "+v"(y));                     \
+    }                                                          \
+    LL_REPEAT12(LL_KEEP)                                       \
   }
 
 #define LL_STEP(i) s##i = _mm256_fmadd_ps(s##i, x, y);
@@ -188,7 +190,8 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_int8(int64_t iterations) {
 __attribute__((target("avx2"))) void read_avx2(const float* a, size_t count) {
   __m256i sums[4] = {};
   for (size_t i = 0; i + 32 <= count; i += 32) {
-    for (size_t j = 0; j < 4; ++j) sums[j] = _mm256_xor_si256(sums[j], _mm256_load_si256(reinterpret_cast<const __m256i*>(a + i + 8 * j)));
+    for (size_t j = 0; j < 4; ++j)
+      sums[j] = _mm256_xor_si256(sums[j], _mm256_load_si256(reinterpret_cast<const __m256i*>(a + i + 8 * j)));
   }
   keep(sums);
 }
@@ -200,7 +203,8 @@ __attribute__((target("avx2"))) void copy_avx2(float* a, const float* b, size_t 
 
 __attribute__((target("avx2,fma"))) void triad_avx2(float* a, const float* b, const float* c, size_t count) {
   const __m256 factor = _mm256_set1_ps(3);
-  for (size_t i = 0; i + 8 <= count; i += 8) _mm256_stream_ps(a + i, _mm256_fmadd_ps(_mm256_load_ps(c + i), factor, _mm256_load_ps(b + i)));
+  for (size_t i = 0; i + 8 <= count; i += 8)
+    _mm256_stream_ps(a + i, _mm256_fmadd_ps(_mm256_load_ps(c + i), factor, _mm256_load_ps(b + i)));
   _mm_sfence();
 }
 
@@ -282,7 +286,8 @@ double measured_clock(double seconds) {
     const auto start = Clock::now();
     constexpr int64_t rounds = 20000;
     for (int64_t n = 0; n < rounds; ++n) {
-      asm volatile(LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK
+      asm volatile(LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK LL_LINK
+                       LL_LINK LL_LINK LL_LINK LL_LINK
                    : "+r"(value));
     }
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();

@@ -51,10 +51,12 @@ class GpuProbe {
 
  private:
   void describe() {
-    const int major = device_.attribute(CudaAttribute::capability_major), minor = device_.attribute(CudaAttribute::capability_minor);
+    const int major = device_.attribute(CudaAttribute::capability_major),
+              minor = device_.attribute(CudaAttribute::capability_minor);
     capability_ = 10 * major + minor;
     units_ = std::max(1, device_.attribute(CudaAttribute::multiprocessors));
-    const std::string name = device_.name(), capability = fmt::format("{}.{}", major, minor), query = "CUDA driver, cuDeviceGetAttribute";
+    const std::string name = device_.name(), capability = fmt::format("{}.{}", major, minor),
+                      query = "CUDA driver, cuDeviceGetAttribute";
     if (std::optional<Machine> known = relative(name, capability)) {
       machine_ = std::move(*known);
       const double factor = units_ / machine_.units.value;
@@ -66,9 +68,12 @@ class GpuProbe {
       }
       machine_.notes = fmt::format("Written by lightline arch probe; rates per clock are those of {}.", machine_.name);
     } else {
-      machine_.memories = {{"device memory", false}, {"L2 cache", true, true}, {"L1 cache, shared memory and registers"}};
+      machine_.memories = {
+          {"device memory", false}, {"L2 cache", true, true}, {"L1 cache, shared memory and registers"}};
       machine_.memories[2].bytes = {units_ * 1024.0 * 1024, "at most 1 MiB per multiprocessor"};
-      machine_.notes = "Written by lightline arch probe; no bundled machine has this compute capability, so rates per clock are measured ones, rounded up.";
+      machine_.notes =
+          "Written by lightline arch probe; no bundled machine has this compute capability, so rates per clock are "
+          "measured ones, rounded up.";
       unknown_ = true;
     }
     machine_.name = name;
@@ -84,7 +89,8 @@ class GpuProbe {
 
   void describe_memory(const std::string& query) {
     for (MemoryLevel& memory : machine_.memories) {
-      if (memory.usable) memory.bytes = {std::max<double>(memory.bytes.value, device_.attribute(CudaAttribute::l2_bytes)), query};
+      if (memory.usable)
+        memory.bytes = {std::max<double>(memory.bytes.value, device_.attribute(CudaAttribute::l2_bytes)), query};
       if (memory.on_chip) continue;
       memory.bytes = {device_.memory_bytes(), query};
       memory.clock_hz = device_.attribute(CudaAttribute::memory_clock_khz) * 1e3;
@@ -93,7 +99,8 @@ class GpuProbe {
       memory.clock_source = query;
       // The datasheet's figure is kept only if it is of the same memory.
       const double by_clocks = memory.by_clocks();
-      if (by_clocks > 0 && (memory.bytes_per_second.value < 0.95 * by_clocks || memory.bytes_per_second.value > 1.05 * by_clocks)) {
+      if (by_clocks > 0 &&
+          (memory.bytes_per_second.value < 0.95 * by_clocks || memory.bytes_per_second.value > 1.05 * by_clocks)) {
         memory.bytes_per_second = {by_clocks, query + ": memory clock times bus width, two transfers per clock"};
       }
     }
@@ -106,24 +113,28 @@ class GpuProbe {
     LL_TRY(buffer_b_, device_.allocate(words * 16));
     double best = 0;
     std::vector<std::string> parts;
-    for (const auto& [kernel, passes] : {std::pair{read_kernel(), 1}, std::pair{write_kernel(), 1}, std::pair{copy_kernel(), 2}}) {
+    for (const auto& [kernel, passes] :
+         {std::pair{read_kernel(), 1}, std::pair{write_kernel(), 1}, std::pair{copy_kernel(), 2}}) {
       LL_TRY(void* function, device_.load(kernel.text, kernel.name));
       const CudaDevice::Kernel launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads)};
       // Each turn of a kernel takes four words per thread; the count keeps the last turn inside the buffer.
       const double turn = double(launch.blocks) * launch.threads * 4;
       const double count = std::floor(words / turn) * turn;
-      LL_TRY(const double seconds, device_.best_time(launch, {buffer_a_, buffer_b_, uint64_t(count)}, options_.seconds));
+      LL_TRY(const double seconds,
+             device_.best_time(launch, {buffer_a_, buffer_b_, uint64_t(count)}, options_.seconds));
       const double speed = count * 16 * passes / seconds;
       parts.push_back(fmt::format("{} {:.4g}", kernel.name, speed / 1e9));
       best = std::max(best, speed);
     }
-    machine_.measured.bytes_per_second = {best, fmt::format("{}: best of {} GB/s over {:.3g} GB", program, fmt::join(parts, ", "), words * 16 / 1e9)};
+    machine_.measured.bytes_per_second = {
+        best, fmt::format("{}: best of {} GB/s over {:.3g} GB", program, fmt::join(parts, ", "), words * 16 / 1e9)};
     return Ok{};
   }
 
   void measure(std::string_view unit, RateType type, const std::optional<PtxKernel>& kernel, std::vector<Rate>& list) {
     if (!kernel) {
-      probe_.skipped.push_back(fmt::format("{} {}: this probe has no kernel for it at compute capability {}", unit, name(type), machine_.compute_capability));
+      probe_.skipped.push_back(fmt::format("{} {}: this probe has no kernel for it at compute capability {}", unit,
+                                           name(type), machine_.compute_capability));
       return;
     }
     const Result<double> tera = rate(*kernel);
@@ -136,7 +147,8 @@ class GpuProbe {
 
   Result<double> rate(const PtxKernel& kernel) {
     LL_TRY(void* function, device_.load(kernel.text, kernel.name, uint32_t(kernel.shared_bytes)));
-    const CudaDevice::Kernel launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads), uint32_t(kernel.shared_bytes)};
+    const CudaDevice::Kernel launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads),
+                                    uint32_t(kernel.shared_bytes)};
     // As many turns as make a launch of some milliseconds.
     uint64_t turns = 64;
     double seconds = 0;
@@ -163,7 +175,8 @@ class GpuProbe {
     round_up(machine_.measured.matrix, machine_.matrix, 2);
     round_up(machine_.measured.vector, machine_.vector, 1);
     round_up(machine_.measured.special, machine_.special, 1);
-    if (machine_.find_vector(RateType::f32) == nullptr) return Error{ErrorCode::unsupported, "no arithmetic kernel ran on this GPU", "", {}};
+    if (machine_.find_vector(RateType::f32) == nullptr)
+      return Error{ErrorCode::unsupported, "no arithmetic kernel ran on this GPU", "", {}};
     return Ok{};
   }
 

@@ -23,16 +23,21 @@ std::string module(std::string_view version, std::string_view target, std::strin
 PtxKernel memory_kernel(std::string name, bool reads, bool writes) {
   constexpr int unroll = 4;
   std::string body =
-         ".reg .b32 w<16>;\n.reg .b32 sum;\n.reg .u64 stride;\n"
-         "mad.lo.u32 word, block, size, thread;\ncvt.u64.u32 i, word;\nmul.wide.u32 step, grid, size;\nmul.lo.u64 stride, step, 16;\n"
-         "mov.u32 sum, 0;\n";
+      ".reg .b32 w<16>;\n.reg .b32 sum;\n.reg .u64 stride;\n"
+      "mad.lo.u32 word, block, size, thread;\ncvt.u64.u32 i, word;\nmul.wide.u32 step, grid, size;\nmul.lo.u64 stride, "
+      "step, 16;\n"
+      "mov.u32 sum, 0;\n";
   for (int k = 0; k < 4 * unroll; ++k) body += fmt::format("mov.u32 w{}, {};\n", k, 0x3F800000 + k);
   body += "loop:\nsetp.ge.u64 p, i, n;\n@p bra done;\nmad.lo.u64 address, i, 16, a;\n";
-  const auto words = [](int k) { return fmt::format("{{w{}, w{}, w{}, w{}}}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3); };
-  for (int k = 0; reads && k < unroll; ++k) body += fmt::format("ld.global.v4.u32 {}, [address];\nadd.u64 address, address, stride;\n", words(k));
+  const auto words = [](int k) {
+    return fmt::format("{{w{}, w{}, w{}, w{}}}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+  };
+  for (int k = 0; reads && k < unroll; ++k)
+    body += fmt::format("ld.global.v4.u32 {}, [address];\nadd.u64 address, address, stride;\n", words(k));
   if (writes) {
     body += fmt::format("mad.lo.u64 address, i, 16, {};\n", reads ? "b" : "a");
-    for (int k = 0; k < unroll; ++k) body += fmt::format("st.global.v4.u32 [address], {};\nadd.u64 address, address, stride;\n", words(k));
+    for (int k = 0; k < unroll; ++k)
+      body += fmt::format("st.global.v4.u32 [address], {};\nadd.u64 address, address, stride;\n", words(k));
   } else {
     for (int k = 0; k < 4 * unroll; ++k) body += fmt::format("xor.b32 sum, sum, w{};\n", k);
   }
@@ -43,7 +48,8 @@ PtxKernel memory_kernel(std::string name, bool reads, bool writes) {
 }
 
 // `steps` instructions on independent registers, `rounds` times per turn of a loop of n turns.
-std::string chain_loop(std::string_view registers, int chains, int rounds, std::string_view start, std::string_view step, std::string_view sink) {
+std::string chain_loop(std::string_view registers, int chains, int rounds, std::string_view start,
+                       std::string_view step, std::string_view sink) {
   std::string body = fmt::format(".reg {} r<{}>;\n.reg {} x, y;\n{}", registers, chains, registers, start);
   for (int k = 0; k < chains; ++k) body += fmt::format("mov.b{} r{}, x;\n", registers == ".f64" ? 64 : 32, k);
   body += "loop:\nsetp.eq.u64 p, n, 0;\n@p bra done;\n";
@@ -71,32 +77,56 @@ PtxKernel wgmma_kernel(RateType type) {
   const std::string_view kind = shape.result == "f32" ? ".f32" : ".b32";
   // Operands fill 64 and 256 rows of 32 bytes in core matrices of 8 rows by 16 bytes; random mantissas near one.
   constexpr int shared_bytes = (64 + 256) * 32 * 2;
-  const uint32_t mask = type == tf32 ? 0x807FE000U : type == f8 ? 0x87878787U : type == i8 ? 0xFFFFFFFFU : type == bf16 ? 0x807F807FU : 0x83FF83FFU;
-  const uint32_t base = type == tf32 ? 0x3F800000U : type == f8 ? 0x38383838U : type == i8 ? 0 : type == bf16 ? 0x3F803F80U : 0x3C003C00U;
-  std::string body = fmt::format(".reg {} d<{}>;\n.reg .b32 seed, s, where, group;\n.reg .u64 da, db;\n", kind, results);
-  body += "mov.u32 where, shared;\nmad.lo.u32 seed, block, 7919, thread;\nmad.lo.u32 seed, seed, 747796405, 2891336453;\n";
+  const uint32_t mask = type == tf32   ? 0x807FE000U
+                        : type == f8   ? 0x87878787U
+                        : type == i8   ? 0xFFFFFFFFU
+                        : type == bf16 ? 0x807F807FU
+                                       : 0x83FF83FFU;
+  const uint32_t base = type == tf32   ? 0x3F800000U
+                        : type == f8   ? 0x38383838U
+                        : type == i8   ? 0
+                        : type == bf16 ? 0x3F803F80U
+                                       : 0x3C003C00U;
+  std::string body =
+      fmt::format(".reg {} d<{}>;\n.reg .b32 seed, s, where, group;\n.reg .u64 da, db;\n", kind, results);
+  body +=
+      "mov.u32 where, shared;\nmad.lo.u32 seed, block, 7919, thread;\nmad.lo.u32 seed, seed, 747796405, 2891336453;\n";
   // Each thread fills its words of shared memory.
-  body += fmt::format("mov.u32 word, thread;\nfill:\nmad.lo.u32 seed, seed, 1664525, 1013904223;\nshr.u32 s, seed, 5;\nxor.b32 s, s, seed;\nand.b32 s, s, {};\nor.b32 s, s, {};\n"
-                      "mad.lo.u32 group, word, 4, where;\nst.shared.b32 [group], s;\nadd.u32 word, word, {};\nsetp.lt.u32 p, word, {};\n@p bra fill;\n",
-                      mask, base, threads, shared_bytes / 4);
+  body += fmt::format(
+      "mov.u32 word, thread;\nfill:\nmad.lo.u32 seed, seed, 1664525, 1013904223;\nshr.u32 s, seed, 5;\nxor.b32 s, s, "
+      "seed;\nand.b32 s, s, {};\nor.b32 s, s, {};\n"
+      "mad.lo.u32 group, word, 4, where;\nst.shared.b32 [group], s;\nadd.u32 word, word, {};\nsetp.lt.u32 p, word, "
+      "{};\n@p bra fill;\n",
+      mask, base, threads, shared_bytes / 4);
   body += "fence.proxy.async.shared::cta;\nbar.sync 0;\n";
   // Descriptors: address / 16; 128 bytes between core matrices along the depth, 256 along the rows; no swizzle.
   const uint64_t strides = (uint64_t(128 >> 4) << 16) | (uint64_t(256 >> 4) << 32);
-  body += fmt::format("shr.u32 group, thread, 7;\nmad.lo.u32 group, group, {}, where;\nshr.u32 s, group, 4;\nand.b32 s, s, 0x3FFF;\ncvt.u64.u32 da, s;\nor.b64 da, da, {};\n"
-                      "add.u32 s, where, {};\nshr.u32 s, s, 4;\nand.b32 s, s, 0x3FFF;\ncvt.u64.u32 db, s;\nor.b64 db, db, {};\n",
-                      64 * 32, strides, 2 * 64 * 32, strides);
+  body += fmt::format(
+      "shr.u32 group, thread, 7;\nmad.lo.u32 group, group, {}, where;\nshr.u32 s, group, 4;\nand.b32 s, s, "
+      "0x3FFF;\ncvt.u64.u32 da, s;\nor.b64 da, da, {};\n"
+      "add.u32 s, where, {};\nshr.u32 s, s, 4;\nand.b32 s, s, 0x3FFF;\ncvt.u64.u32 db, s;\nor.b64 db, db, {};\n",
+      64 * 32, strides, 2 * 64 * 32, strides);
   for (int k = 0; k < results; ++k) body += fmt::format("mov.b32 d{}, 0;\n", k);
   std::string list;
   for (int k = 0; k < results; ++k) list += fmt::format("{}d{}", k == 0 ? "" : ", ", k);
   body += "wgmma.fence.sync.aligned;\nsetp.ne.u64 q, a, 1;\nloop:\nsetp.eq.u64 p, n, 0;\n@p bra done;\n";
   for (int turn = 0; turn < turns; ++turn) {
-    body += fmt::format("wgmma.mma_async.sync.aligned.m64n256k{}.{}.{} {{{}}}, da, db, q{};\n", shape.depth, shape.result, shape.operand, list, shape.suffix);
+    body += fmt::format("wgmma.mma_async.sync.aligned.m64n256k{}.{}.{} {{{}}}, da, db, q{};\n", shape.depth,
+                        shape.result, shape.operand, list, shape.suffix);
   }
-  body += "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\nsub.u64 n, n, 1;\nbra loop;\ndone:\nwgmma.wait_group.sync.aligned 0;\n";
+  body +=
+      "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\nsub.u64 n, n, 1;\nbra "
+      "loop;\ndone:\nwgmma.wait_group.sync.aligned 0;\n";
   for (int k = 1; k < results; ++k) body += fmt::format("add.{} d0, d0, d{};\n", shape.result, k);
   body += "mov.b32 s, d0;\nsetp.ne.u32 q, s, 0x12345678;\n@q ret;\nst.global.u32 [a], s;\nret;\n";
   const double operations = 2.0 * turns * (threads / 128) * 64 * 256 * shape.depth;
-  return {"wgmma", fmt::format("wgmma m64n256k{} {}", shape.depth, shape.operand), module("8.0", "sm_90a", "wgmma", body), threads, 1, shared_bytes, operations};
+  return {"wgmma",
+          fmt::format("wgmma m64n256k{} {}", shape.depth, shape.operand),
+          module("8.0", "sm_90a", "wgmma", body),
+          threads,
+          1,
+          shared_bytes,
+          operations};
 }
 
 PtxKernel mma_kernel(RateType type) {
@@ -113,21 +143,30 @@ PtxKernel mma_kernel(RateType type) {
   const bool integer = shape.result == "s32";
   std::string body = fmt::format(".reg {} d<{}>;\n.reg .b32 u<6>, s;\n", integer ? ".b32" : ".f32", 4 * tiles);
   body += "mad.lo.u32 s, block, 7919, thread;\n";
-  for (int k = 0; k < 6; ++k) body += fmt::format("mad.lo.u32 s, s, 1664525, 1013904223;\nand.b32 u{}, s, 0x007F007F;\nor.b32 u{}, u{}, 0x3F003F00;\n", k, k, k);
+  for (int k = 0; k < 6; ++k)
+    body += fmt::format(
+        "mad.lo.u32 s, s, 1664525, 1013904223;\nand.b32 u{}, s, 0x007F007F;\nor.b32 u{}, u{}, 0x3F003F00;\n", k, k, k);
   for (int k = 0; k < 4 * tiles; ++k) body += fmt::format("mov.b32 d{}, 0;\n", k);
   body += "loop:\nsetp.eq.u64 p, n, 0;\n@p bra done;\n";
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int tile = 0; tile < tiles; ++tile) {
       const std::string d = fmt::format("{{d{}, d{}, d{}, d{}}}", 4 * tile, 4 * tile + 1, 4 * tile + 2, 4 * tile + 3);
       const std::string types(shape.operand);
-      body += fmt::format("mma.sync.aligned.m16n8k{}.row.col.{}.{}.{} {}, {{u0, u1, u2, u3}}, {{u4, u5}}, {};\n", shape.depth, shape.result, types, shape.result, d, d);
+      body += fmt::format("mma.sync.aligned.m16n8k{}.row.col.{}.{}.{} {}, {{u0, u1, u2, u3}}, {{u4, u5}}, {};\n",
+                          shape.depth, shape.result, types, shape.result, d, d);
     }
   }
   body += "sub.u64 n, n, 1;\nbra loop;\ndone:\n";
   for (int k = 1; k < 4 * tiles; ++k) body += fmt::format("add.{} d0, d0, d{};\n", integer ? "s32" : "f32", k);
   body += "mov.b32 s, d0;\nsetp.ne.u32 q, s, 0x12345678;\n@q ret;\nst.global.u32 [a], s;\nret;\n";
   const double operations = 2.0 * repeats * tiles * (threads / 32) * 16 * 8 * shape.depth;
-  return {"mma", fmt::format("mma.sync m16n8k{} {}", shape.depth, shape.operand), module(shape.version, shape.target, "mma", body), threads, 4, 0, operations};
+  return {"mma",
+          fmt::format("mma.sync m16n8k{} {}", shape.depth, shape.operand),
+          module(shape.version, shape.target, "mma", body),
+          threads,
+          4,
+          0,
+          operations};
 }
 
 }  // namespace
@@ -163,17 +202,27 @@ std::optional<PtxKernel> vector_kernel(RateType type, int capability) {
     return std::nullopt;
   }
   std::string body = chain_loop(shape.registers, chains, rounds, start, shape.instruction, shape.sink);
-  if (type == f64) body += ".reg .f32 narrow;\ncvt.rn.f32.f64 narrow, r0;\nmov.b32 word, narrow;\n";
-  else body += "mov.b32 word, r0;\n";
+  if (type == f64)
+    body += ".reg .f32 narrow;\ncvt.rn.f32.f64 narrow, r0;\nmov.b32 word, narrow;\n";
+  else
+    body += "mov.b32 word, r0;\n";
   body += "setp.ne.u32 q, word, 0x12345678;\n@q ret;\nst.global.u32 [a], word;\nret;\n";
   const std::string instruction(shape.instruction.substr(0, shape.instruction.find(' ')));
-  return PtxKernel{"vector", instruction, module(shape.version, shape.target, "vector", body), vector_threads, 4, 0, 2.0 * chains * rounds * shape.lanes * vector_threads};
+  return PtxKernel{"vector", instruction, module(shape.version, shape.target, "vector", body), vector_threads,
+                   4,        0,           2.0 * chains * rounds * shape.lanes * vector_threads};
 }
 
 PtxKernel exponential_kernel() {
-  std::string body = chain_loop(".f32", chains, rounds, "mov.f32 x, 0fBF800000;\nmov.f32 y, 0f3F800000;\n", "ex2.approx.ftz.f32 {r}, {r};\n", "add.f32 r0, r0, {r};\n");
+  std::string body = chain_loop(".f32", chains, rounds, "mov.f32 x, 0fBF800000;\nmov.f32 y, 0f3F800000;\n",
+                                "ex2.approx.ftz.f32 {r}, {r};\n", "add.f32 r0, r0, {r};\n");
   body += "mov.b32 word, r0;\nsetp.ne.u32 q, word, 0x12345678;\n@q ret;\nst.global.u32 [a], word;\nret;\n";
-  return {"exponential", "ex2.approx.ftz.f32", module("6.5", "sm_70", "exponential", body), vector_threads, 4, 0, 1.0 * chains * rounds * vector_threads};
+  return {"exponential",
+          "ex2.approx.ftz.f32",
+          module("6.5", "sm_70", "exponential", body),
+          vector_threads,
+          4,
+          0,
+          1.0 * chains * rounds * vector_threads};
 }
 
 std::optional<PtxKernel> matrix_kernel(RateType type, int capability) {

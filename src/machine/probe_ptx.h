@@ -13,9 +13,9 @@ struct PtxKernel {
   std::string name;         // of the entry
   std::string description;  // "fma.rn.f32"
   std::string text;
-  int threads = 256;              // per block
-  int blocks_per_unit = 8;        // of the grid, per multiprocessor
-  int shared_bytes = 0;           // dynamic, per block
+  int threads = 256;                // per block
+  int blocks_per_unit = 8;          // of the grid, per multiprocessor
+  int shared_bytes = 0;             // dynamic, per block
   double operations_per_block = 0;  // per iteration; a multiply-accumulate is two
 };
 

@@ -32,7 +32,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   return guess.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", guess);
 }
 
-Error TomlReader::error_at(const toml::source_region& region, ErrorCode code, std::string message, std::string hint) const {
+Error TomlReader::error_at(const toml::source_region& region, ErrorCode code, std::string message,
+                           std::string hint) const {
   return {code, std::move(message), std::move(hint), {file_, int(region.begin.line), int(region.begin.column)}};
 }
 
@@ -40,14 +41,17 @@ Error TomlReader::missing(const Place& place, std::string_view key) const {
   return error_at(place.table->source(), ErrorCode::parse, fmt::format("{} lacks '{}'", place_name(place), key));
 }
 
-Error TomlReader::wrong_type(const Place& place, std::string_view key, std::string_view wanted, const toml::node& node) const {
-  return error_at(node.source(), ErrorCode::type, fmt::format("'{}' must be {}, not {}", place.of(key), wanted, type_name(node)));
+Error TomlReader::wrong_type(const Place& place, std::string_view key, std::string_view wanted,
+                             const toml::node& node) const {
+  return error_at(node.source(), ErrorCode::type,
+                  fmt::format("'{}' must be {}, not {}", place.of(key), wanted, type_name(node)));
 }
 
 Status TomlReader::only(const Place& place, const std::vector<std::string>& known) const {
   for (const auto& [key, node] : *place.table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    return error_at(key.source(), ErrorCode::name, fmt::format("unknown key '{}' in {}", shown(key.str()), place_name(place)),
+    return error_at(key.source(), ErrorCode::name,
+                    fmt::format("unknown key '{}' in {}", shown(key.str()), place_name(place)),
                     suggestion(key.str(), known));
   }
   return Ok{};
@@ -117,7 +121,8 @@ Result<double> TomlReader::optional_positive(const Place& place, std::string_vie
   if (!node->is_number()) return wrong_type(place, key, "a positive number", *node);
   const double value = *node->value<double>();
   if (value > 0 && value < 1e30) return value;
-  return error_at(node->source(), ErrorCode::range, fmt::format("'{}' must be a positive number, not {}", place.of(key), value));
+  return error_at(node->source(), ErrorCode::range,
+                  fmt::format("'{}' must be a positive number, not {}", place.of(key), value));
 }
 
 Result<bool> TomlReader::flag(const Place& place, std::string_view key) const {

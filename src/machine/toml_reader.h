@@ -32,15 +32,15 @@ class TomlReader {
   // Every key of the table must be one of `known`.
   Status only(const Place& place, const std::vector<std::string>& known) const;
 
-  Result<Place> table(const Place& place, std::string_view key) const;                    // required
+  Result<Place> table(const Place& place, std::string_view key) const;                          // required
   Result<std::optional<Place>> optional_table(const Place& place, std::string_view key) const;  // none if absent
-  Result<std::vector<Place>> tables(const Place& place, std::string_view key) const;      // [[key]]; may be absent
-  Result<std::string> text(const Place& place, std::string_view key) const;               // required, not empty
-  Result<std::string> optional_text(const Place& place, std::string_view key) const;      // "" if absent
-  Result<std::vector<std::string>> texts(const Place& place, std::string_view key) const; // a list; may be absent
-  Result<double> positive(const Place& place, std::string_view key) const;                // required
-  Result<double> optional_positive(const Place& place, std::string_view key) const;       // 0 if absent
-  Result<bool> flag(const Place& place, std::string_view key) const;                      // false if absent
+  Result<std::vector<Place>> tables(const Place& place, std::string_view key) const;       // [[key]]; may be absent
+  Result<std::string> text(const Place& place, std::string_view key) const;                // required, not empty
+  Result<std::string> optional_text(const Place& place, std::string_view key) const;       // "" if absent
+  Result<std::vector<std::string>> texts(const Place& place, std::string_view key) const;  // a list; may be absent
+  Result<double> positive(const Place& place, std::string_view key) const;                 // required
+  Result<double> optional_positive(const Place& place, std::string_view key) const;        // 0 if absent
+  Result<bool> flag(const Place& place, std::string_view key) const;                       // false if absent
   // The one of `units` that the table has, times its factor.
   struct Unit {
     std::string key;

@@ -27,15 +27,19 @@ DType compute_of(const AttentionInputs& inputs) { return compute_type(inputs.que
 
 void require_rank(const AttentionInputs& inputs) {
   const auto rank = inputs.query.rank();
-  require(rank >= 2 && inputs.key.rank() == rank && inputs.value.rank() == rank, "query, key and value of an attention have one rank, of at least 2");
-  if (inputs.query.shape.back() != inputs.key.shape.back()) fail(fmt::format("queries of {} features meet keys of {}", inputs.query.shape.back(), inputs.key.shape.back()));
-  require(inputs.key.shape[size_t(rank) - 2] == inputs.value.shape[size_t(rank) - 2], "there are as many keys as values");
+  require(rank >= 2 && inputs.key.rank() == rank && inputs.value.rank() == rank,
+          "query, key and value of an attention have one rank, of at least 2");
+  if (inputs.query.shape.back() != inputs.key.shape.back())
+    fail(fmt::format("queries of {} features meet keys of {}", inputs.query.shape.back(), inputs.key.shape.back()));
+  require(inputs.key.shape[size_t(rank) - 2] == inputs.value.shape[size_t(rank) - 2],
+          "there are as many keys as values");
   common_dtype(inputs.query, inputs.key);
   common_dtype(inputs.query, inputs.value);
 }
 
 // Rows [loops..., rows, n] divided by sums [loops..., rows], as [..., heads, rows, n].
-Tensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const Tensor& rows, const Tensor& sums, bool zero_where_empty) {
+Tensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const Tensor& rows, const Tensor& sums,
+                       bool zero_where_empty) {
   const Shape shape = loops.query_shape({loops.rows, rows.shape.back()});
   const Tensor values = l.reshape(rows, shape), divisors = l.reshape(sums, loops.query_shape({loops.rows}));
   return l.map(dtype, shape, [&](const Indices& i) {
@@ -84,7 +88,9 @@ Indices AttentionLoops::query_side(const Indices& loops) const {
   return index;
 }
 
-Indices AttentionLoops::key_side(const Indices& loops) const { return {loops.begin(), loops.begin() + int64_t(count() - (shared_ > 1 ? 1 : 0))}; }
+Indices AttentionLoops::key_side(const Indices& loops) const {
+  return {loops.begin(), loops.begin() + int64_t(count() - (shared_ > 1 ? 1 : 0))};
+}
 
 Indices extended(Indices indices, std::initializer_list<Ix> more) {
   indices.insert(indices.end(), more);
@@ -95,10 +101,14 @@ Tensor attention_logits(Lowering& l, const AttentionInputs& inputs, const Attent
   const DType compute = compute_of(inputs);
   const size_t n = loops.count();
   const Shape full = loops.query_shape({loops.rows, loops.columns});
-  if (inputs.mask && broadcast(full, inputs.mask->shape) != full) fail(fmt::format("a mask of shape {} does not fit scores of shape {}", to_string(inputs.mask->shape), to_string(full)));
-  const Tensor scores = l.reduce(compute, loops.shape({loops.rows, loops.columns}), Reducer::sum, {loops.features}, [&](const Indices& i, const Indices& d) {
-    return l.read_broadcast(inputs.query, extended(loops.query_side(i), {i[n], d[0]})) * l.read_broadcast(inputs.key, extended(loops.key_side(i), {i[n + 1], d[0]}));
-  });
+  if (inputs.mask && broadcast(full, inputs.mask->shape) != full)
+    fail(fmt::format("a mask of shape {} does not fit scores of shape {}", to_string(inputs.mask->shape),
+                     to_string(full)));
+  const Tensor scores = l.reduce(compute, loops.shape({loops.rows, loops.columns}), Reducer::sum, {loops.features},
+                                 [&](const Indices& i, const Indices& d) {
+                                   return l.read_broadcast(inputs.query, extended(loops.query_side(i), {i[n], d[0]})) *
+                                          l.read_broadcast(inputs.key, extended(loops.key_side(i), {i[n + 1], d[0]}));
+                                 });
   if (inputs.scale == 1 && !inputs.mask && !inputs.causal) return scores;
   return l.map(compute, scores.shape, [&](const Indices& i) {
     Ex logit = l.read(scores, i);
@@ -119,25 +129,33 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   const Shape rows = loops.shape({loops.rows});
   const bool guarded = may_be_blind(inputs) || loops.columns == 0;
   Attention result;
-  result.maxima = l.reduce(compute, rows, Reducer::max, {loops.columns}, [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
+  result.maxima = l.reduce(compute, rows, Reducer::max, {loops.columns},
+                           [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
   if (guarded)
     result.maxima = l.map(compute, rows, [&, maxima = result.maxima](const Indices& i) {
       const Ex maximum = l.read(maxima, i);
       return select(maximum == -infinity, 0.0, maximum);
     });
-  result.exponentials = l.map(compute, logits.shape, [&](const Indices& i) { return call(Function::exp, l.read(logits, i) - l.read(result.maxima, {i.begin(), i.end() - 1})); });
-  result.sums = l.reduce(compute, rows, Reducer::sum, {loops.columns}, [&](const Indices& i, const Indices& j) { return l.read(result.exponentials, extended(i, {j[0]})); });
-  const Tensor weights = drop_out(l, result.exponentials, inputs.dropout);
-  const Tensor mixed = l.reduce(compute, loops.shape({loops.rows, loops.value_features}), Reducer::sum, {loops.columns}, [&](const Indices& i, const Indices& j) {
-    Indices at(i.begin(), i.end() - 1);
-    return l.read(weights, extended(at, {j[0]})) * l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
+  result.exponentials = l.map(compute, logits.shape, [&](const Indices& i) {
+    return call(Function::exp, l.read(logits, i) - l.read(result.maxima, {i.begin(), i.end() - 1}));
   });
+  result.sums = l.reduce(compute, rows, Reducer::sum, {loops.columns}, [&](const Indices& i, const Indices& j) {
+    return l.read(result.exponentials, extended(i, {j[0]}));
+  });
+  const Tensor weights = drop_out(l, result.exponentials, inputs.dropout);
+  const Tensor mixed = l.reduce(compute, loops.shape({loops.rows, loops.value_features}), Reducer::sum, {loops.columns},
+                                [&](const Indices& i, const Indices& j) {
+                                  Indices at(i.begin(), i.end() - 1);
+                                  return l.read(weights, extended(at, {j[0]})) *
+                                         l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
+                                });
   result.out = divided_by_sums(l, inputs.query.dtype, loops, mixed, result.sums, guarded);
   return result;
 }
 
 Tensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
-  return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention.sums, may_be_blind(inputs));
+  return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention.sums,
+                         may_be_blind(inputs));
 }
 
 Tensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
@@ -158,9 +176,12 @@ double attention_scale(OpCall& c, const Tensor& query) {
 namespace {
 
 AttentionInputs inputs_of(OpCall& c, std::string_view mask) {
-  AttentionInputs inputs{c.tensor("query"), c.tensor("key"), c.tensor("value"), c.tensor_if(mask), c.flag("is_causal", false), 1, c.number("dropout_p", 0)};
+  AttentionInputs inputs{
+      c.tensor("query"),       c.tensor("key"), c.tensor("value"), c.tensor_if(mask), c.flag("is_causal", false), 1,
+      c.number("dropout_p", 0)};
   inputs.scale = attention_scale(c, inputs.query);
-  if (inputs.mask && inputs.mask->dtype != DType::boolean) require(is_float(inputs.mask->dtype), "the mask of an attention is bool or float");
+  if (inputs.mask && inputs.mask->dtype != DType::boolean)
+    require(is_float(inputs.mask->dtype), "the mask of an attention is bool or float");
   return inputs;
 }
 
@@ -174,7 +195,8 @@ void give_rest(OpCall& c, const AttentionInputs& inputs) {
     }
     const bool length = type->shape.empty() && (i == 4 || i == 5);
     const int64_t rows = (i == 4 ? inputs.query : inputs.key).shape[2];
-    const Literal value = type->dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(length ? rows : int64_t(0));
+    const Literal value =
+        type->dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(length ? rows : int64_t(0));
     c.give(c.lowering().constant(type->dtype, type->shape, {value}));
   }
 }
@@ -208,7 +230,8 @@ void fused_attention(OpCall& c, std::string_view mask, RowLayout layout) {
   if (layout == RowLayout::multiple_of_32) {
     Shape padded = rows.shape;
     padded.back() = c.flag("compute_log_sumexp", false) ? (padded.back() + 31) / 32 * 32 : 0;
-    rows = l.map(rows.dtype, padded, [&, unpadded = rows](const Indices& i) { return l.read(unpadded, i, Literal::of(infinity)); });
+    rows = l.map(rows.dtype, padded,
+                 [&, unpadded = rows](const Indices& i) { return l.read(unpadded, i, Literal::of(infinity)); });
   }
   c.give(rows);
   give_rest(c, inputs);
@@ -217,13 +240,24 @@ void fused_attention(OpCall& c, std::string_view mask, RowLayout layout) {
 }  // namespace
 
 void register_attention(Registry& r) {
-  r.add("scaled_dot_product_attention", "query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa", scaled_dot_product_attention);
-  r.add("_scaled_dot_product_attention_math", "query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa", attention_math, {"_scaled_dot_product_attention_math_for_mps"});
-  r.add("_scaled_dot_product_flash_attention_for_cpu", "query, key, value, dropout_p, is_causal, attn_mask, scale", [](OpCall& c) { fused_attention(c, "attn_mask", RowLayout::plain); });
-  r.add("_scaled_dot_product_flash_attention", "query, key, value, dropout_p, is_causal, return_debug_mask, scale", [](OpCall& c) { fused_attention(c, "attn_mask", RowLayout::plain); });
-  r.add("_scaled_dot_product_efficient_attention", "query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale", [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::multiple_of_32); });
-  r.add("_scaled_dot_product_cudnn_attention", "query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale", [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::unit_column); });
-  r.add("_scaled_dot_product_fused_attention_overrideable", "query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale", [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::plain); });
+  r.add("scaled_dot_product_attention", "query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa",
+        scaled_dot_product_attention);
+  r.add("_scaled_dot_product_attention_math",
+        "query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa", attention_math,
+        {"_scaled_dot_product_attention_math_for_mps"});
+  r.add("_scaled_dot_product_flash_attention_for_cpu", "query, key, value, dropout_p, is_causal, attn_mask, scale",
+        [](OpCall& c) { fused_attention(c, "attn_mask", RowLayout::plain); });
+  r.add("_scaled_dot_product_flash_attention", "query, key, value, dropout_p, is_causal, return_debug_mask, scale",
+        [](OpCall& c) { fused_attention(c, "attn_mask", RowLayout::plain); });
+  r.add("_scaled_dot_product_efficient_attention",
+        "query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale",
+        [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::multiple_of_32); });
+  r.add("_scaled_dot_product_cudnn_attention",
+        "query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale",
+        [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::unit_column); });
+  r.add("_scaled_dot_product_fused_attention_overrideable",
+        "query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale",
+        [](OpCall& c) { fused_attention(c, "attn_bias", RowLayout::plain); });
   register_attention_backward(r);
   register_multi_head_attention(r);
 }

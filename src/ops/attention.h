@@ -8,7 +8,7 @@
 namespace lightline::ops {
 
 struct AttentionInputs {
-  Tensor query, key, value;    // [..., heads, rows, features]; key and value may have fewer heads, each shared by several
+  Tensor query, key, value;  // [..., heads, rows, features]; key and value may have fewer heads, each shared by several
   std::optional<Tensor> mask;  // broadcasts to the scores; bool: where to look, float: added
   bool causal = false;         // row i looks at columns up to i
   double scale = 1;
@@ -23,11 +23,11 @@ class AttentionLoops {
   const Shape& extents() const { return extents_; }  // of the loops
   size_t count() const { return extents_.size(); }
   bool shares_heads() const { return shared_ > 1; }
-  int64_t sharing() const { return shared_; }  // query heads per key head
+  int64_t sharing() const { return shared_; }                    // query heads per key head
   Shape shape(std::initializer_list<int64_t> more) const;        // the loops' extents, then some more
   Shape query_shape(std::initializer_list<int64_t> more) const;  // batch and query heads, then some more
-  Indices query_side(const Indices& loops) const;  // batch and query head
-  Indices key_side(const Indices& loops) const;    // batch and key head
+  Indices query_side(const Indices& loops) const;                // batch and query head
+  Indices key_side(const Indices& loops) const;                  // batch and key head
 
   int64_t rows, columns, features, value_features;
 
@@ -40,9 +40,9 @@ class AttentionLoops {
 Indices extended(Indices indices, std::initializer_list<Ix> more);
 
 struct Attention {
-  Tensor out;            // [..., heads, rows, value features], in the query's dtype
-  Tensor exponentials;   // [loops..., rows, columns]
-  Tensor sums, maxima;   // [loops..., rows]: probabilities are exponentials / sums
+  Tensor out;           // [..., heads, rows, value features], in the query's dtype
+  Tensor exponentials;  // [loops..., rows, columns]
+  Tensor sums, maxima;  // [loops..., rows]: probabilities are exponentials / sums
 };
 Attention attend(Lowering& l, const AttentionInputs& inputs);
 

@@ -31,12 +31,19 @@ std::optional<Tensor> weights_of(OpCall& c, DType dtype) {
 Tensor divisor(OpCall& c, const std::optional<Tensor>& weights, int64_t count, DType wide) {
   Lowering& l = c.lowering();
   const double correction = double(c.integer("correction", 1));
-  if (!weights) return l.map(wide, {}, [&](const Indices&) { return l.rounded(l.literal(Literal::of(std::max(double(count) - correction, 0.0))), wide); });
+  if (!weights)
+    return l.map(wide, {}, [&](const Indices&) {
+      return l.rounded(l.literal(Literal::of(std::max(double(count) - correction, 0.0))), wide);
+    });
   const auto shares = c.tensor_if("aweights");
-  const auto total = [&](const ElementAt& element) { return reduce_dims(l, wide, Reducer::sum, all_dims({count}), false, element); };
+  const auto total = [&](const ElementAt& element) {
+    return reduce_dims(l, wide, Reducer::sum, all_dims({count}), false, element);
+  };
   const Tensor sum = total([&](const Indices& i) { return l.read(*weights, i); });
   const bool is_shared = shares && correction != 0;
-  const Tensor squares = is_shared ? total([&](const Indices& i) { return l.read(*weights, i) * convert(l.read(*shares, i), wide); }) : sum;
+  const Tensor squares =
+      is_shared ? total([&](const Indices& i) { return l.read(*weights, i) * convert(l.read(*shares, i), wide); })
+                : sum;
   return l.map(wide, {}, [&](const Indices&) {
     const Ex all = l.read(sum, {});
     return max(is_shared ? all - l.read(squares, {}) / all * correction : all - correction, 0.0);
@@ -49,10 +56,16 @@ Tensor covariance(OpCall& c) {
   const DType wide = compute_type(x.dtype);
   const int64_t count = x.shape[1];
   const auto weights = weights_of(c, x.dtype);
-  const auto weighted = [&](Ex value, const Ix& observation) { return weights ? value * convert(l.read(*weights, {observation}), value.type) : value; };
+  const auto weighted = [&](Ex value, const Ix& observation) {
+    return weights ? value * convert(l.read(*weights, {observation}), value.type) : value;
+  };
   const ReducedDims rows = reduced_dims(x.shape, {1});
-  const Tensor sum = reduce_dims(l, wide, Reducer::sum, rows, false, [&](const Indices& i) { return weighted(l.read(x, i), i[1]); });
-  const std::optional<Tensor> total = weights ? std::optional(reduce_dims(l, compute_type(weights->dtype), Reducer::sum, all_dims({count}), false, [&](const Indices& i) { return l.read(*weights, i); })) : std::nullopt;
+  const Tensor sum =
+      reduce_dims(l, wide, Reducer::sum, rows, false, [&](const Indices& i) { return weighted(l.read(x, i), i[1]); });
+  const std::optional<Tensor> total =
+      weights ? std::optional(reduce_dims(l, compute_type(weights->dtype), Reducer::sum, all_dims({count}), false,
+                                          [&](const Indices& i) { return l.read(*weights, i); }))
+              : std::nullopt;
   const auto centred = [&](bool with_weight) {
     return l.map(wide, x.shape, [&](const Indices& i) {
       const Ex all = l.read(sum, {i[0]}), value = l.read(x, i);
@@ -73,7 +86,9 @@ void define_corrcoef(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor covariances = covariance(c);
   require(covariances.dtype != DType::c64, "correlations are taken of real numbers");
-  if (covariances.rank() == 0) return c.give(l.map(covariances.dtype, {}, [&](const Indices&) { return l.read(covariances, {}) / l.read(covariances, {}); }));
+  if (covariances.rank() == 0)
+    return c.give(l.map(covariances.dtype, {},
+                        [&](const Indices&) { return l.read(covariances, {}) / l.read(covariances, {}); }));
   c.give(l.map(covariances.dtype, covariances.shape, [&](const Indices& i) {
     const auto deviation = [&](const Ix& k) { return call(Function::sqrt, l.read(covariances, {k, k})); };
     return min(max(l.read(covariances, i) / deviation(i[0]) / deviation(i[1]), -1.0), 1.0);

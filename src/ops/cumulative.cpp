@@ -28,7 +28,8 @@ Indices shifted(const Indices& at, int64_t dim, int64_t by) {
 }
 
 // A recurrence in the compute type of `dtype`, stored as `dtype`.
-Tensor accumulate(Lowering& l, DType dtype, const Shape& shape, int64_t dim, const std::function<Ex(const Indices&, const Self&)>& step) {
+Tensor accumulate(Lowering& l, DType dtype, const Shape& shape, int64_t dim,
+                  const std::function<Ex(const Indices&, const Self&)>& step) {
   return l.cast(l.scan(compute_type(dtype), shape, dim, step), dtype);
 }
 
@@ -37,10 +38,11 @@ void cumulative(OpCall& c, bool product) {
   const auto [x, dim] = line(c);
   const DType type = c.dtype("dtype", category(x.dtype) <= Category::integer ? DType::i64 : x.dtype);
   give_like(c, accumulate(l, type, x.shape, dim, [&, &x = x](const Indices& at, const Self& self) {
-    const Ex value = read_converted(l, x, at, type);
-    if (type == DType::boolean) return product ? self(1, Literal::of_bool(true)) && value : self(1, Literal::of_bool(false)) || value;
-    return product ? self(1, Literal::of(int64_t(1))) * value : self(1, zero()) + value;
-  }));
+              const Ex value = read_converted(l, x, at, type);
+              if (type == DType::boolean)
+                return product ? self(1, Literal::of_bool(true)) && value : self(1, Literal::of_bool(false)) || value;
+              return product ? self(1, Literal::of(int64_t(1))) * value : self(1, zero()) + value;
+            }));
 }
 
 // Running extremes; among equals the latest position counts, and the latest NaN wins.
@@ -69,13 +71,15 @@ void running_extreme(OpCall& c, bool most) {
 void logcumsumexp(OpCall& c) {
   Lowering& l = c.lowering();
   const auto [x, dim] = line(c);
-  if (category(x.dtype) != Category::floating) fail(fmt::format("logcumsumexp of {} is not defined here", name(x.dtype)), ErrorCode::type);
+  if (category(x.dtype) != Category::floating)
+    fail(fmt::format("logcumsumexp of {} is not defined here", name(x.dtype)), ErrorCode::type);
   give_like(c, accumulate(l, x.dtype, x.shape, dim, [&, &x = x, dim = dim](const Indices& at, const Self& self) {
-    const Ex now = l.read(x, at), before = self(1, zero());
-    const Ex low = min(now, before), high = max(now, before);
-    const Ex joined = select(low != high || call(Function::isfinite, low), call(Function::log1p, call(Function::exp, low - high)) + high, now);
-    return select(value(at[size_t(dim)]) == 0.0, now, joined);
-  }));
+              const Ex now = l.read(x, at), before = self(1, zero());
+              const Ex low = min(now, before), high = max(now, before);
+              const Ex joined = select(low != high || call(Function::isfinite, low),
+                                       call(Function::log1p, call(Function::exp, low - high)) + high, now);
+              return select(value(at[size_t(dim)]) == 0.0, now, joined);
+            }));
 }
 
 // ---- differences and areas ----
@@ -85,11 +89,14 @@ Tensor joined(Lowering& l, const Tensor& a, const Tensor& b, int64_t dim) {
   const DType type = result_type({{a, {}}, {b, {}}});
   require(a.rank() == b.rank(), "tensors that are joined have one rank");
   Shape shape = a.shape;
-  for (int64_t i = 0; i < a.rank(); ++i) require(i == dim || a.shape[size_t(i)] == b.shape[size_t(i)], "tensors that are joined have equal other extents");
+  for (int64_t i = 0; i < a.rank(); ++i)
+    require(i == dim || a.shape[size_t(i)] == b.shape[size_t(i)], "tensors that are joined have equal other extents");
   const int64_t border = a.shape[size_t(dim)];
-  if (__builtin_add_overflow(border, b.shape[size_t(dim)], &shape[size_t(dim)])) fail("the shape has too many elements", ErrorCode::limit);
+  if (__builtin_add_overflow(border, b.shape[size_t(dim)], &shape[size_t(dim)]))
+    fail("the shape has too many elements", ErrorCode::limit);
   return l.map(type, shape, [&](const Indices& at) {
-    return select(value(at[size_t(dim)]) < double(border), convert(l.read(a, at, zero()), type), convert(l.read(b, shifted(at, dim, -border), zero()), type));
+    return select(value(at[size_t(dim)]) < double(border), convert(l.read(a, at, zero()), type),
+                  convert(l.read(b, shifted(at, dim, -border), zero()), type));
   });
 }
 
@@ -107,9 +114,11 @@ void diff(OpCall& c) {
   require(steps <= 64, "diff of an order beyond 64");
   for (int64_t n = 0; n < steps; ++n) {
     const int64_t length = std::max<int64_t>(x.shape[size_t(dim)] - 1, 0);
-    const Tensor later = l.slice(x, dim, std::min<int64_t>(1, x.shape[size_t(dim)]), length), earlier = l.slice(x, dim, 0, length);
+    const Tensor later = l.slice(x, dim, std::min<int64_t>(1, x.shape[size_t(dim)]), length),
+                 earlier = l.slice(x, dim, 0, length);
     x = l.map(x.dtype, later.shape, [&](const Indices& at) {
-      return x.dtype == DType::boolean ? l.read(later, at) != l.read(earlier, at) : l.read(later, at) - l.read(earlier, at);
+      return x.dtype == DType::boolean ? l.read(later, at) != l.read(earlier, at)
+                                       : l.read(later, at) - l.read(earlier, at);
     });
   }
   c.give(x);
@@ -131,7 +140,9 @@ Areas trapezoids(OpCall& c) {
   const DType type = floating_type(grid ? result_type({{y, {}}, {*grid, {}}}) : y.dtype);
   Areas areas{type, y.shape, dim, {}};
   areas.shape[size_t(dim)] = std::max<int64_t>(y.shape[size_t(dim)] - 1, 0);
-  const auto heights = [&l, y, dim, type](const Indices& at) { return convert(l.read(y, at), type) + convert(l.read(y, shifted(at, dim, 1)), type); };
+  const auto heights = [&l, y, dim, type](const Indices& at) {
+    return convert(l.read(y, at), type) + convert(l.read(y, shifted(at, dim, 1)), type);
+  };
   if (!grid) {
     const double dx = c.number("dx", 1);
     areas.element = [heights, dx](const Indices& at) { return dx == 1 ? heights(at) : heights(at) * dx; };
@@ -144,7 +155,9 @@ Areas trapezoids(OpCall& c) {
     x = l.reshape(x, shape);
   }
   x = l.expand(x, y.shape);
-  areas.element = [&l, x, dim, type, heights](const Indices& at) { return (convert(l.read(x, shifted(at, dim, 1)), type) - convert(l.read(x, at), type)) * heights(at); };
+  areas.element = [&l, x, dim, type, heights](const Indices& at) {
+    return (convert(l.read(x, shifted(at, dim, 1)), type) - convert(l.read(x, at), type)) * heights(at);
+  };
   return areas;
 }
 
@@ -158,7 +171,8 @@ void trapezoid(OpCall& c) {
 
 void cumulative_trapezoid(OpCall& c) {
   const Areas areas = trapezoids(c);
-  c.give(accumulate(c.lowering(), areas.dtype, areas.shape, areas.dim, [&](const Indices& at, const Self& self) { return self(1, zero()) + areas.element(at) / 2.0; }));
+  c.give(accumulate(c.lowering(), areas.dtype, areas.shape, areas.dim,
+                    [&](const Indices& at, const Self& self) { return self(1, zero()) + areas.element(at) / 2.0; }));
 }
 
 }  // namespace

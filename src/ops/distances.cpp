@@ -8,17 +8,20 @@ namespace lightline::ops {
 namespace {
 
 // The p-norm over `features` of `difference`, for every element of `shape`; 0 where there are no features.
-Tensor norm_of(Lowering& l, DType dtype, const Shape& shape, int64_t features, double p, const std::function<Ex(const Indices&, const Ix&)>& difference) {
+Tensor norm_of(Lowering& l, DType dtype, const Shape& shape, int64_t features, double p,
+               const std::function<Ex(const Indices&, const Ix&)>& difference) {
   if (features == 0) return l.map(dtype, shape, [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); });
   Shape full = shape;
   full.push_back(features);
-  return vector_norm(l, dtype, p, reduced_dims(full, {-1}), false, [&](const Indices& at) { return difference({at.begin(), at.end() - 1}, at.back()); });
+  return vector_norm(l, dtype, p, reduced_dims(full, {-1}), false, [&](const Indices& at) {
+    return difference({at.begin(), at.end() - 1}, at.back());
+  });
 }
 
 struct Points {
-  Tensor x, y;   // [..., rows, features] each
-  Shape batch;   // what comes before, broadcast
-  Shape shape;   // batch, rows of x, rows of y
+  Tensor x, y;  // [..., rows, features] each
+  Shape batch;  // what comes before, broadcast
+  Shape shape;  // batch, rows of x, rows of y
   int64_t features;
 };
 
@@ -59,7 +62,8 @@ Tensor euclidean_by_product(Lowering& l, const Points& points) {
   const Tensor products = matrix_product(l, compute, points.x, l.transpose(points.y, -2, -1));
   return l.map(dtype, points.shape, [&](const Indices& i) {
     const auto [of_x, of_y] = points_at(i, i.back());
-    const Ex norms = l.read_broadcast(norms_x, {of_x.begin(), of_x.end() - 1}) + l.read_broadcast(norms_y, {of_y.begin(), of_y.end() - 1});
+    const Ex norms = l.read_broadcast(norms_x, {of_x.begin(), of_x.end() - 1}) +
+                     l.read_broadcast(norms_y, {of_y.begin(), of_y.end() - 1});
     return call(Function::sqrt, max(norms - 2.0 * l.read(products, i), 0.0));
   });
 }
@@ -71,11 +75,13 @@ void cdist(OpCall& c) {
   const int64_t mode = c.integer("compute_mode", 0);
   constexpr int64_t large = 25;  // from here on PyTorch takes the product form, unless told not to
   const bool is_large = points.shape[points.batch.size()] > large || points.shape.back() > large;
-  if (p == 2 && points.features > 0 && (mode == 1 || (mode == 0 && is_large))) return c.give(euclidean_by_product(l, points));
-  c.give(norm_of(l, common_dtype(points.x, points.y), points.shape, points.features, p, [&](const Indices& i, const Ix& k) {
-    const auto [of_x, of_y] = points_at(i, k);
-    return l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
-  }));
+  if (p == 2 && points.features > 0 && (mode == 1 || (mode == 0 && is_large)))
+    return c.give(euclidean_by_product(l, points));
+  c.give(norm_of(l, common_dtype(points.x, points.y), points.shape, points.features, p,
+                 [&](const Indices& i, const Ix& k) {
+                   const auto [of_x, of_y] = points_at(i, k);
+                   return l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
+                 }));
 }
 
 // d(distance)/d(difference), times `grad`; 0 where points coincide.
@@ -118,8 +124,12 @@ void pdist(OpCall& c) {
     return select(j > i, call(Function::div, i * (double(2 * n - 3) - i), number(i, int64_t(2))) + j - 1.0, -1.0);
   });
   const auto numbered = [&](size_t which) {
-    return l.scatter(DType::i64, {pairs}, Literal::of(int64_t(0)), Reducer::set, {n, n},
-                     [&](const Indices& ij) { return ScatterWrite{{l.index(l.read(position, ij))}, value(ij[which])}; }, true);
+    return l.scatter(
+        DType::i64, {pairs}, Literal::of(int64_t(0)), Reducer::set, {n, n},
+        [&](const Indices& ij) {
+          return ScatterWrite{{l.index(l.read(position, ij))}, value(ij[which])};
+        },
+        true);
   };
   const Tensor first = numbered(0), second = numbered(1);
   c.give(norm_of(l, x.dtype, {pairs}, x.shape[1], c.number("p", 2), [&](const Indices& i, const Ix& k) {
@@ -155,7 +165,9 @@ void cosine_similarity(OpCall& c) {
   const ReducedDims dims = reduced_dims(shape, {c.integer("dim", 1)});
   const double eps = c.number("eps", 1e-8);
   const auto dot = [&](const Tensor& u, const Tensor& v) {
-    return reduce_dims(l, compute, Reducer::sum, dims, false, [&](const Indices& at) { return convert(l.read(u, at), compute) * convert(l.read(v, at), compute); });
+    return reduce_dims(l, compute, Reducer::sum, dims, false, [&](const Indices& at) {
+      return convert(l.read(u, at), compute) * convert(l.read(v, at), compute);
+    });
   };
   const Tensor product = dot(a, b), square_x = dot(a, a), square_y = dot(b, b);
   c.give(l.map(dtype, product.shape, [&](const Indices& i) {

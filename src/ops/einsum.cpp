@@ -80,24 +80,31 @@ std::vector<std::string_view> split_at_commas(std::string_view text) {
 Equation parse_equation(std::string_view text, const std::vector<Tensor>& tensors) {
   const size_t arrow = text.find("->");
   const std::vector<std::string_view> parts = split_at_commas(text.substr(0, arrow));
-  if (parts.size() != tensors.size()) fail(fmt::format("the einsum equation '{}' has {} operands, but {} are given", text, parts.size(), tensors.size()));
+  if (parts.size() != tensors.size())
+    fail(fmt::format("the einsum equation '{}' has {} operands, but {} are given", text, parts.size(), tensors.size()));
   Equation equation;
   int64_t ellipsis_rank = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
     const Subscripts subscripts = parse_subscripts(parts[i]);
     const int64_t rank = tensor.rank() - int64_t(subscripts.labels.size()) + (subscripts.has_ellipsis ? 1 : 0);
-    if (rank < 0 || (rank > 0 && !subscripts.has_ellipsis)) fail(fmt::format("the einsum equation '{}' does not fit an operand of rank {}", text, tensor.rank()));
+    if (rank < 0 || (rank > 0 && !subscripts.has_ellipsis))
+      fail(fmt::format("the einsum equation '{}' does not fit an operand of rank {}", text, tensor.rank()));
     ellipsis_rank = std::max(ellipsis_rank, rank);
     equation.operands.push_back({tensor, spelled(subscripts, rank)});
   }
-  equation.out = arrow == std::string_view::npos ? implicit_output(equation.operands, ellipsis_rank) : spelled(parse_subscripts(text.substr(arrow + 2)), ellipsis_rank);
+  equation.out = arrow == std::string_view::npos ? implicit_output(equation.operands, ellipsis_rank)
+                                                 : spelled(parse_subscripts(text.substr(arrow + 2)), ellipsis_rank);
   return equation;
 }
 
-bool uses(const std::vector<int>& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool uses(const std::vector<int>& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
-size_t place_of(const std::vector<int>& labels, int label) { return size_t(std::find(labels.begin(), labels.end(), label) - labels.begin()); }
+size_t place_of(const std::vector<int>& labels, int label) {
+  return size_t(std::find(labels.begin(), labels.end(), label) - labels.begin());
+}
 
 // One operand: permutations and diagonals are views, what remains is a sum.
 Tensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& out) {
@@ -105,11 +112,13 @@ Tensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& 
   for (const int label : operand.labels)
     if (!uses(running, label)) running.push_back(label);
   Shape shape(running.size());
-  for (size_t d = operand.labels.size(); d-- > 0;) shape[place_of(running, operand.labels[d])] = operand.tensor.shape[d];
+  for (size_t d = operand.labels.size(); d-- > 0;)
+    shape[place_of(running, operand.labels[d])] = operand.tensor.shape[d];
   std::vector<AffineRow> rows;
   for (size_t d = 0; d < operand.labels.size(); ++d) {
     const size_t at = place_of(running, operand.labels[d]);
-    if (shape[at] != operand.tensor.shape[d]) fail(fmt::format("a label of the einsum equation stands for {} and {}", shape[at], operand.tensor.shape[d]));
+    if (shape[at] != operand.tensor.shape[d])
+      fail(fmt::format("a label of the einsum equation stands for {} and {}", shape[at], operand.tensor.shape[d]));
     rows.push_back({0, {{int(at), 1}}});
   }
   const Tensor spread = l.view(operand.tensor, shape, std::move(rows));
@@ -119,12 +128,15 @@ Tensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& 
 }
 
 // The labels that a product of two operands keeps: those that the other operands or the output still use.
-std::vector<int> kept_labels(const Labelled& a, const Labelled& b, const std::vector<Labelled>& others, const std::vector<int>& out) {
+std::vector<int> kept_labels(const Labelled& a, const Labelled& b, const std::vector<Labelled>& others,
+                             const std::vector<int>& out) {
   if (others.empty()) return out;
   std::vector<int> kept;
   for (const Labelled* operand : {&a, &b}) {
     for (const int label : operand->labels) {
-      const bool needed = uses(out, label) || std::any_of(others.begin(), others.end(), [&](const Labelled& other) { return uses(other.labels, label); });
+      const bool needed = uses(out, label) || std::any_of(others.begin(), others.end(), [&](const Labelled& other) {
+                            return uses(other.labels, label);
+                          });
       if (needed && !uses(kept, label)) kept.push_back(label);
     }
   }
@@ -139,8 +151,10 @@ void einsum(OpCall& c) {
   require(!rest.empty(), "einsum needs an operand");
   for (size_t i = 0; i < equation.out.size(); ++i) {
     const int label = equation.out[i];
-    const bool known = std::any_of(rest.begin(), rest.end(), [&](const Labelled& operand) { return uses(operand.labels, label); });
-    require(known && std::count(equation.out.begin(), equation.out.end(), label) == 1, "the output of the einsum equation names a label twice, or one that no operand has");
+    const bool known =
+        std::any_of(rest.begin(), rest.end(), [&](const Labelled& operand) { return uses(operand.labels, label); });
+    require(known && std::count(equation.out.begin(), equation.out.end(), label) == 1,
+            "the output of the einsum equation names a label twice, or one that no operand has");
   }
   const std::vector<int64_t> path = c.integers("path", std::vector<int64_t>{});
   if (rest.size() == 1) return c.give(einsum_one(l, rest[0], equation.out));
@@ -149,7 +163,8 @@ void einsum(OpCall& c) {
     const bool ordered = 2 * step + 1 < path.size();
     const int64_t n = int64_t(rest.size());
     int64_t first = ordered ? path[2 * step] : 0, second = ordered ? path[2 * step + 1] : 1;
-    require(first >= 0 && first < n && second >= 0 && second < n && first != second, "the einsum path names operands that are not there");
+    require(first >= 0 && first < n && second >= 0 && second < n && first != second,
+            "the einsum path names operands that are not there");
     if (first > second) std::swap(first, second);
     const Labelled a = rest[size_t(first)], b = rest[size_t(second)];
     rest.erase(rest.begin() + second);
@@ -169,7 +184,8 @@ std::vector<int64_t> wrapped(std::vector<int64_t> dims, int64_t rank) {
 
 void tensordot(OpCall& c) {
   const Tensor a = c.tensor("self"), b = c.tensor("other");
-  const std::vector<int64_t> dims_a = wrapped(c.integers("dims_self"), a.rank()), dims_b = wrapped(c.integers("dims_other"), b.rank());
+  const std::vector<int64_t> dims_a = wrapped(c.integers("dims_self"), a.rank()),
+                             dims_b = wrapped(c.integers("dims_other"), b.rank());
   require(dims_a.size() == dims_b.size(), "tensordot pairs equally many dimensions of both tensors");
   std::vector<int> left, right, out;
   for (int64_t d = 0; d < a.rank(); ++d) left.push_back(int(d));
@@ -209,7 +225,8 @@ void trilinear(OpCall& c) {
 void bilinear(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight");
-  require(weight.rank() == 3 && x.rank() == y.rank() && x.rank() >= 1, "bilinear needs two inputs of one rank and a weight of rank 3");
+  require(weight.rank() == 3 && x.rank() == y.rank() && x.rank() >= 1,
+          "bilinear needs two inputs of one rank and a weight of rank 3");
   constexpr int feature = 0, left = 1, right = 2;
   std::vector<int> batch;
   for (int64_t d = 0; d + 1 < x.rank(); ++d) batch.push_back(3 + int(d));
@@ -220,8 +237,10 @@ void bilinear(OpCall& c) {
   };
   const DType dtype = common_dtype(x, y);
   const auto bias = c.tensor_if("bias");
-  const Tensor half = contract(l, compute_type(dtype), {x, with({left})}, {weight, {feature, left, right}}, with({feature, right}));
-  const Tensor sum = contract(l, bias ? compute_type(dtype) : dtype, {half, with({feature, right})}, {y, with({right})}, with({feature}));
+  const Tensor half =
+      contract(l, compute_type(dtype), {x, with({left})}, {weight, {feature, left, right}}, with({feature, right}));
+  const Tensor sum = contract(l, bias ? compute_type(dtype) : dtype, {half, with({feature, right})}, {y, with({right})},
+                              with({feature}));
   c.give(with_bias(l, dtype, sum, bias, sum.rank() - 1));
 }
 
@@ -240,7 +259,8 @@ struct ChainOrder {
         const size_t j = i + length;
         cost[i][j] = std::numeric_limits<double>::infinity();
         for (size_t k = i; k < j; ++k) {
-          const double here = cost[i][k] + cost[k + 1][j] + double(sizes[i]) * double(sizes[k + 1]) * double(sizes[j + 1]);
+          const double here =
+              cost[i][k] + cost[k + 1][j] + double(sizes[i]) * double(sizes[k + 1]) * double(sizes[j + 1]);
           if (here < cost[i][j]) cost[i][j] = here, split[i][j] = k;
         }
       }
@@ -248,10 +268,12 @@ struct ChainOrder {
   }
 };
 
-Tensor chain_product(Lowering& l, const std::vector<Tensor>& matrices, const ChainOrder& order, size_t first, size_t last) {
+Tensor chain_product(Lowering& l, const std::vector<Tensor>& matrices, const ChainOrder& order, size_t first,
+                     size_t last) {
   if (first == last) return matrices[first];
   const size_t k = order.split[first][last];
-  const Tensor left = chain_product(l, matrices, order, first, k), right = chain_product(l, matrices, order, k + 1, last);
+  const Tensor left = chain_product(l, matrices, order, first, k),
+               right = chain_product(l, matrices, order, k + 1, last);
   return matrix_product(l, common_dtype(left, right), left, right);
 }
 
@@ -309,7 +331,8 @@ void matrix_power(OpCall& c) {
   Lowering& l = c.lowering();
   Tensor base = c.tensor("self");
   int64_t n = c.integer("n");
-  require(base.rank() >= 2 && base.shape[base.shape.size() - 1] == base.shape[base.shape.size() - 2], "matrix_power needs square matrices");
+  require(base.rank() >= 2 && base.shape[base.shape.size() - 1] == base.shape[base.shape.size() - 2],
+          "matrix_power needs square matrices");
   require(n > std::numeric_limits<int64_t>::min(), "the exponent of matrix_power is out of range");
   if (n == 0) return c.give(identity_like(l, base));
   if (n < 0) {

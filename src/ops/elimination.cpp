@@ -59,14 +59,16 @@ Tensor pivot_rows(Lowering& l, const Matrices& m, const Tensor& a, const Ix& ste
 
 Tensor elimination_step(Lowering& l, const Matrices& m, const Tensor& a, const Ix& step) {
   const Tensor multiples = l.map(a.dtype, m.vectors(m.rows), [&](const Indices& i) {
-    const Ex entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})), pivot = l.read(a, joined(batch_of(i, 1), {step, step}));
+    const Ex entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})),
+             pivot = l.read(a, joined(batch_of(i, 1), {step, step}));
     return select(value(i.back()) > value(step) && pivot != 0.0, entry / pivot, 0.0);
   });
   return l.map(a.dtype, a.shape, [&](const Indices& i) {
     const Indices b = batch_of(i, 2);
     const Ix &row = i[b.size()], &column = i[b.size() + 1];
     const Ex below = value(row) > value(step), old = l.read(a, i), multiple = l.read(multiples, joined(b, {row}));
-    const Ex changed = select(value(column) == value(step), multiple, old - multiple * l.read(a, joined(b, {step, column})));
+    const Ex changed =
+        select(value(column) == value(step), multiple, old - multiple * l.read(a, joined(b, {step, column})));
     return select(below && value(column) >= value(step), changed, old);
   });
 }
@@ -76,16 +78,20 @@ Tensor elimination_step(Lowering& l, const Matrices& m, const Tensor& a, const I
 Eliminated eliminated(Lowering& l, const Tensor& a, bool exchange) {
   const Matrices m = matrices_of(a);
   const int64_t steps = std::min(m.rows, m.columns);
-  if (steps == 0) return {a, l.map(DType::i32, m.vectors(0), [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); })};
+  if (steps == 0)
+    return {a, l.map(DType::i32, m.vectors(0), [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); })};
   const auto results = l.repeat(steps, {a}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
     Tensor rows = carried[0];
-    if (!exchange) return {{elimination_step(l, m, rows, step)}, {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
+    if (!exchange)
+      return {{elimination_step(l, m, rows, step)},
+              {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
     const Tensor pivots = pivot_rows(l, m, rows, step);
     const Tensor swapped = l.map(a.dtype, a.shape, [&](const Indices& i) {
       const Indices b = batch_of(i, 2);
       return l.read(rows, joined(b, {exchanged(l, i[b.size()], step, l.read(pivots, b), m.rows), i[b.size() + 1]}));
     });
-    const Tensor counted = l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
+    const Tensor counted =
+        l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
     return {{elimination_step(l, m, swapped, step)}, {counted}};
   });
   return {results[0], steps_last(l, results[1])};
@@ -100,11 +106,13 @@ Tensor permutation_of(Lowering& l, const Tensor& pivots, int64_t rows) {
   const Tensor start = l.map(DType::i64, shape, [&](const Indices& i) { return value(i.back()); });
   if (pivots.shape.back() == 0) return start;
   return l.repeat(pivots.shape.back(), {start}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
-    return {{l.map(DType::i64, shape, [&](const Indices& i) {
-      const Indices b = batch_of(i, 1);
-      const Ex other = convert(l.read(pivots, joined(b, {step})), DType::i64) - 1.0;
-      return l.read(carried[0], joined(b, {exchanged(l, i.back(), step, other, rows)}));
-    })}, {}};
+    return {{l.map(DType::i64, shape,
+                   [&](const Indices& i) {
+                     const Indices b = batch_of(i, 1);
+                     const Ex other = convert(l.read(pivots, joined(b, {step})), DType::i64) - 1.0;
+                     return l.read(carried[0], joined(b, {exchanged(l, i.back(), step, other, rows)}));
+                   })},
+            {}};
   })[0];
 }
 
@@ -140,7 +148,10 @@ void define_det(OpCall& c, std::string_view matrix, bool with_factors) {
 }
 
 Tensor log_absolute(Lowering& l, const Factored& f) {
-  return l.reduce(f.result.factors.dtype, f.matrices.batch, Reducer::sum, {f.matrices.rows}, [&](const Indices& b, const Indices& k) { return call(Function::log, call(Function::abs, l.read(f.result.factors, joined(b, {k[0], k[0]})))); });
+  return l.reduce(f.result.factors.dtype, f.matrices.batch, Reducer::sum, {f.matrices.rows},
+                  [&](const Indices& b, const Indices& k) {
+                    return call(Function::log, call(Function::abs, l.read(f.result.factors, joined(b, {k[0], k[0]}))));
+                  });
 }
 
 void define_slogdet(OpCall& c, std::string_view matrix, bool with_factors) {
@@ -158,8 +169,11 @@ void define_logdet(OpCall& c) {
   if (give_complex_opaque(c)) return;
   Lowering& l = c.lowering();
   const Factored f = factored(c, "self");
-  const Tensor sign = signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }), size = log_absolute(l, f);
-  c.give(l.map(size.dtype, size.shape, [&](const Indices& i) { return select(l.read(sign, i) < 0.0, number(l.read(size, i), std::nan("")), l.read(size, i)); }));
+  const Tensor sign = signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }),
+               size = log_absolute(l, f);
+  c.give(l.map(size.dtype, size.shape, [&](const Indices& i) {
+    return select(l.read(sign, i) < 0.0, number(l.read(size, i), std::nan("")), l.read(size, i));
+  }));
 }
 
 // ---- factors ----
@@ -175,7 +189,9 @@ void define_lu_factor(OpCall& c, std::string_view matrix, bool with_info) {
 
 Tensor permutation_matrix(Lowering& l, const Matrices& m, DType dtype, const Tensor& pivots) {
   const Tensor rows = permutation_of(l, pivots, m.rows);
-  return l.map(dtype, m.shape(m.rows, m.rows), [&](const Indices& i) { return convert(l.read(rows, joined(batch_of(i, 2), {i.back()})) == value(i[i.size() - 2]), dtype); });
+  return l.map(dtype, m.shape(m.rows, m.rows), [&](const Indices& i) {
+    return convert(l.read(rows, joined(batch_of(i, 2), {i.back()})) == value(i[i.size() - 2]), dtype);
+  });
 }
 
 Tensor lower_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
@@ -186,7 +202,9 @@ Tensor lower_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
 }
 
 Tensor upper_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
-  return l.map(factors.dtype, m.shape(std::min(m.rows, m.columns), m.columns), [&](const Indices& i) { return select(value(i[i.size() - 2]) <= value(i.back()), l.read(factors, i), 0.0); });
+  return l.map(factors.dtype, m.shape(std::min(m.rows, m.columns), m.columns), [&](const Indices& i) {
+    return select(value(i[i.size() - 2]) <= value(i.back()), l.read(factors, i), 0.0);
+  });
 }
 
 void give_three_factors(OpCall& c, const Tensor& factors, const Tensor& pivots) {
@@ -223,14 +241,20 @@ Tensor solved_by_factors(Lowering& l, const Tensor& factors, const Tensor& pivot
   Shape batch = broadcast({factors.shape.begin(), factors.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
   batch.insert(batch.end(), b.shape.end() - 2, b.shape.end());
   const Tensor right = l.expand(b, batch);
-  const auto row_of = [&](const Indices& i) { return position(l, l.read_broadcast(rows, joined(batch_of(i, 2), {i[i.size() - 2]})), factors.shape.back()); };
+  const auto row_of = [&](const Indices& i) {
+    return position(l, l.read_broadcast(rows, joined(batch_of(i, 2), {i[i.size() - 2]})), factors.shape.back());
+  };
   if (!transposed) {
-    const Tensor ordered = l.map(b.dtype, batch, [&](const Indices& i) { return l.read(right, joined(batch_of(i, 2), {row_of(i), i.back()})); });
+    const Tensor ordered = l.map(b.dtype, batch, [&](const Indices& i) {
+      return l.read(right, joined(batch_of(i, 2), {row_of(i), i.back()}));
+    });
     return solved_triangular(l, factors, solved_triangular(l, factors, ordered, false, true), true, false);
   }
   const Tensor turned = l.transpose(factors, -2, -1);
   const Tensor ordered = solved_triangular(l, turned, solved_triangular(l, turned, right, false, false), true, true);
-  return l.scatter(b.dtype, batch, Literal::of(int64_t(0)), Reducer::set, batch, [&](const Indices& i) { return ScatterWrite{joined(batch_of(i, 2), {row_of(i), i.back()}), l.read(ordered, i)}; });
+  return l.scatter(b.dtype, batch, Literal::of(int64_t(0)), Reducer::set, batch, [&](const Indices& i) {
+    return ScatterWrite{joined(batch_of(i, 2), {row_of(i), i.back()}), l.read(ordered, i)};
+  });
 }
 
 void define_lu_solve(OpCall& c, std::string_view factors, std::string_view pivots, std::string_view right) {
@@ -240,7 +264,8 @@ void define_lu_solve(OpCall& c, std::string_view factors, std::string_view pivot
   require(b.rank() >= 2, "a system needs matrices");
   const bool adjoint = c.flag("adjoint", false);
   if (c.flag("left", true)) return c.give(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), b, adjoint));
-  c.give(l.transpose(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), l.transpose(b, -2, -1), !adjoint), -2, -1));
+  c.give(
+      l.transpose(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), l.transpose(b, -2, -1), !adjoint), -2, -1));
 }
 
 }  // namespace

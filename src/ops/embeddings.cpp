@@ -16,7 +16,9 @@ void define_embedding(OpCall& c, std::string_view indices) {
   require(table.rank() == 2, "the table of an embedding is a matrix");
   Shape shape = index.shape;
   shape.push_back(table.shape[1]);
-  c.give(l.map(table.dtype, shape, [&](const Indices& i) { return l.read(table, {position(l, l.read(index, Indices(i.begin(), i.end() - 1)), table.shape[0]), i.back()}); }));
+  c.give(l.map(table.dtype, shape, [&](const Indices& i) {
+    return l.read(table, {position(l, l.read(index, Indices(i.begin(), i.end() - 1)), table.shape[0]), i.back()});
+  }));
 }
 
 // Rows that are looked up and longer than max_norm are shortened to it.
@@ -25,10 +27,12 @@ void define_embedding_renorm(OpCall& c) {
   const Tensor table = c.tensor("self"), index = c.tensor("indices");
   require(table.rank() == 2, "the table of an embedding is a matrix");
   const double limit = c.number("max_norm", 0), p = c.number("norm_type", 2);
-  const Tensor hit = l.scatter(DType::boolean, {table.shape[0]}, Literal::of_bool(false), Reducer::any, index.shape, [&](const Indices& i) {
-    return ScatterWrite{{position(l, l.read(index, i), table.shape[0])}, l.literal(Literal::of_bool(true))};
-  });
-  const Tensor norm = vector_norm(l, compute_type(table.dtype), p, trailing_dims(table.shape, 1), false, [&](const Indices& at) { return l.read(table, at); });
+  const Tensor hit = l.scatter(
+      DType::boolean, {table.shape[0]}, Literal::of_bool(false), Reducer::any, index.shape, [&](const Indices& i) {
+        return ScatterWrite{{position(l, l.read(index, i), table.shape[0])}, l.literal(Literal::of_bool(true))};
+      });
+  const Tensor norm = vector_norm(l, compute_type(table.dtype), p, trailing_dims(table.shape, 1), false,
+                                  [&](const Indices& at) { return l.read(table, at); });
   c.give(l.map(table.dtype, table.shape, [&](const Indices& i) {
     const Ex value = l.read(table, i), size = l.read(norm, {i[0]});
     return select(l.read(hit, {i[0]}) && size > limit, value * (limit / (size + 1e-7)), value);
@@ -72,10 +76,15 @@ struct Bags {
 };
 
 Tensor bag_of_positions(Lowering& l, const Tensor& starts, int64_t positions) {
-  const Tensor started = l.scatter(DType::i64, {positions}, zero(), Reducer::sum, starts.shape, [&](const Indices& b) {
-    return ScatterWrite{{l.index(convert(l.read(starts, b), DType::i64))}, l.literal(Literal::of(int64_t(1)))};
-  }, true);
-  return l.scan(DType::i64, started.shape, 0, [&](const Indices& p, const Lowering::Self& before) { return before(1, Literal::of(int64_t(-1))) + l.read(started, p); });
+  const Tensor started = l.scatter(
+      DType::i64, {positions}, zero(), Reducer::sum, starts.shape,
+      [&](const Indices& b) {
+        return ScatterWrite{{l.index(convert(l.read(starts, b), DType::i64))}, l.literal(Literal::of(int64_t(1)))};
+      },
+      true);
+  return l.scan(DType::i64, started.shape, 0, [&](const Indices& p, const Lowering::Self& before) {
+    return before(1, Literal::of(int64_t(-1))) + l.read(started, p);
+  });
 }
 
 Bags bags_of(OpCall& c, int64_t padding) {
@@ -91,14 +100,24 @@ Bags bags_of(OpCall& c, int64_t padding) {
 }
 
 Tensor bag_sizes(const Bags& bags) {
-  return bags.l.scatter(DType::i64, {bags.count}, zero(), Reducer::sum, bags.rows.shape, [&](const Indices& p) { return ScatterWrite{{bags.bag(p[0])}, bags.l.literal(Literal::of(int64_t(1)))}; }, bags.drops());
+  return bags.l.scatter(
+      DType::i64, {bags.count}, zero(), Reducer::sum, bags.rows.shape,
+      [&](const Indices& p) {
+        return ScatterWrite{{bags.bag(p[0])}, bags.l.literal(Literal::of(int64_t(1)))};
+      },
+      bags.drops());
 }
 
 Tensor combined(const Bags& bags, BagMode mode, const std::optional<Tensor>& sizes) {
   Lowering& l = bags.l;
   const DType dtype = bags.table.dtype, wide = mode == BagMode::max ? dtype : compute_type(dtype);
   const Literal start = mode == BagMode::max ? Literal::of(-std::numeric_limits<double>::infinity()) : zero();
-  const Tensor total = l.scatter(wide, bags.shape(), start, mode == BagMode::max ? Reducer::max : Reducer::sum, bags.domain(), [&](const Indices& i) { return ScatterWrite{{bags.bag(i[0]), i[1]}, bags.value(i)}; }, bags.drops());
+  const Tensor total = l.scatter(
+      wide, bags.shape(), start, mode == BagMode::max ? Reducer::max : Reducer::sum, bags.domain(),
+      [&](const Indices& i) {
+        return ScatterWrite{{bags.bag(i[0]), i[1]}, bags.value(i)};
+      },
+      bags.drops());
   if (!sizes) return l.cast(total, dtype);
   return l.map(dtype, total.shape, [&](const Indices& i) {
     const Ex size = l.read(*sizes, {i[0]}), value = l.read(total, i);
@@ -110,18 +129,26 @@ Tensor combined(const Bags& bags, BagMode mode, const std::optional<Tensor>& siz
 Tensor maximum_rows(const Bags& bags, const Tensor& maxima) {
   Lowering& l = bags.l;
   const int64_t none = bags.rows.shape[0];
-  const Tensor first = l.scatter(DType::i64, bags.shape(), Literal::of(none), Reducer::min, bags.domain(), [&](const Indices& i) {
-    const Ex is_maximum = bags.value(i) == l.read(maxima, {bags.bag(i[0]), i[1]}, zero());
-    return ScatterWrite{{bags.bag(i[0]), i[1]}, select(is_maximum, l.value(i[0]), l.literal(Literal::of(none)))};
-  }, bags.drops());
-  return l.map(DType::i64, first.shape, [&](const Indices& i) { return convert(l.read(bags.rows, {l.index(l.read(first, i))}, zero()), DType::i64); });
+  const Tensor first = l.scatter(
+      DType::i64, bags.shape(), Literal::of(none), Reducer::min, bags.domain(),
+      [&](const Indices& i) {
+        const Ex is_maximum = bags.value(i) == l.read(maxima, {bags.bag(i[0]), i[1]}, zero());
+        return ScatterWrite{{bags.bag(i[0]), i[1]}, select(is_maximum, l.value(i[0]), l.literal(Literal::of(none)))};
+      },
+      bags.drops());
+  return l.map(DType::i64, first.shape, [&](const Indices& i) {
+    return convert(l.read(bags.rows, {l.index(l.read(first, i))}, zero()), DType::i64);
+  });
 }
 
-bool is_used(const OpCall& c, size_t result) { return result < c.node().results.size() && c.node().results[result] != graph::no_value; }
+bool is_used(const OpCall& c, size_t result) {
+  return result < c.node().results.size() && c.node().results[result] != graph::no_value;
+}
 
 Tensor zeros(OpCall& c, size_t result, Shape shape) {
   if (const auto type = c.recorded(result)) shape = type->shape;
-  return c.lowering().map(c.tensor("indices").dtype, std::move(shape), [&](const Indices&) { return c.lowering().literal(zero()); });
+  return c.lowering().map(c.tensor("indices").dtype, std::move(shape),
+                          [&](const Indices&) { return c.lowering().literal(zero()); });
 }
 
 // The bags, then what the gradient needs: the bag of each position, the sizes, and the rows of maxima. A plain sum on
@@ -140,19 +167,26 @@ void define_embedding_bag(OpCall& c, bool counts_padding_from_end) {
   const bool without_positions = bags_type && bags_type->shape == Shape{0} && bags.rows.shape[0] != 0;
   c.give(without_positions ? zeros(c, 1, {0}) : l.cast(bags.bag_of, index_type));
   c.give(sizes ? l.cast(*sizes, index_type) : zeros(c, 2, {bags.count}));
-  if (mode == BagMode::max) c.give(is_used(c, 3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
-  else c.give(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
+  if (mode == BagMode::max)
+    c.give(is_used(c, 3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
+  else
+    c.give(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
 }
 
 }  // namespace
 
 void register_embeddings(Registry& r) {
-  r.add("embedding", "weight, indices, padding_idx, scale_grad_by_freq, sparse", [](OpCall& c) { define_embedding(c, "indices"); });
-  r.add("torch.nn.functional.embedding", "input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse", [](OpCall& c) { define_embedding(c, "input"); });
+  r.add("embedding", "weight, indices, padding_idx, scale_grad_by_freq, sparse",
+        [](OpCall& c) { define_embedding(c, "indices"); });
+  r.add("torch.nn.functional.embedding", "input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse",
+        [](OpCall& c) { define_embedding(c, "input"); });
   r.add("embedding_renorm", "self, indices, max_norm, norm_type", define_embedding_renorm);
-  const std::string parameters = "weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx";
+  const std::string parameters =
+      "weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, "
+      "padding_idx";
   r.add("embedding_bag", parameters, [](OpCall& c) { define_embedding_bag(c, true); });
-  r.add("_embedding_bag", parameters, [](OpCall& c) { define_embedding_bag(c, false); }, {"_embedding_bag_forward_only"});
+  r.add("_embedding_bag", parameters, [](OpCall& c) { define_embedding_bag(c, false); },
+        {"_embedding_bag_forward_only"});
 }
 
 }  // namespace lightline::ops

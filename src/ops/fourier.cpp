@@ -13,7 +13,8 @@ Literal zero() { return Literal::of(int64_t(0)); }
 double scale_of(Normalisation norm, const Shape& shape, const std::vector<int64_t>& dims, int64_t last_size) {
   if (norm == Normalisation::none) return 1;
   double count = 1;
-  for (size_t i = 0; i < dims.size(); ++i) count *= double(i + 1 == dims.size() && last_size > 0 ? last_size : shape[size_t(dims[i])]);
+  for (size_t i = 0; i < dims.size(); ++i)
+    count *= double(i + 1 == dims.size() && last_size > 0 ? last_size : shape[size_t(dims[i])]);
   return norm == Normalisation::by_count ? 1 / count : 1 / std::sqrt(count);
 }
 
@@ -27,7 +28,8 @@ Tensor scaled(Lowering& l, const Tensor& x, double scale) {
 }
 
 Tensor unscaled_transform(Lowering& l, Tensor x, const std::vector<int64_t>& dims, bool inverse) {
-  for (const int64_t dim : dims) x = l.opaque("fft", {x}, {{"dim", dim}, {"inverse", inverse}}, {{DType::c64, x.shape}})[0];
+  for (const int64_t dim : dims)
+    x = l.opaque("fft", {x}, {{"dim", dim}, {"inverse", inverse}}, {{DType::c64, x.shape}})[0];
   return x;
 }
 
@@ -41,7 +43,8 @@ Tensor mirrored(Lowering& l, const Tensor& half, int64_t dim, int64_t size) {
     Indices other = i;
     const Ix& k = i[size_t(dim)];
     other[size_t(dim)] = size - k;
-    return select(value(k) <= double(size / 2), l.read(half, i, zero()), call(Function::conj, l.read(half, other, zero())));
+    return select(value(k) <= double(size / 2), l.read(half, i, zero()),
+                  call(Function::conj, l.read(half, other, zero())));
   });
 }
 
@@ -52,9 +55,12 @@ Tensor conjugated(Lowering& l, const Tensor& x) {
 }  // namespace
 
 Tensor as_complex(Lowering& l, const Tensor& x) {
-  require(x.dtype == DType::c64 || x.dtype == DType::f32 || category(x.dtype) <= Category::integer, fmt::format("the Fourier transform of {} is not complex numbers of two f32", name(x.dtype)));
+  require(x.dtype == DType::c64 || x.dtype == DType::f32 || category(x.dtype) <= Category::integer,
+          fmt::format("the Fourier transform of {} is not complex numbers of two f32", name(x.dtype)));
   if (x.dtype == DType::c64) return x;
-  return l.map(DType::c64, x.shape, [&](const Indices& i) { return call(Function::complex_, convert(l.read(x, i), DType::f32), l.convert(l.literal(zero()), DType::f32)); });
+  return l.map(DType::c64, x.shape, [&](const Indices& i) {
+    return call(Function::complex_, convert(l.read(x, i), DType::f32), l.convert(l.literal(zero()), DType::f32));
+  });
 }
 
 Tensor resized(Lowering& l, const Tensor& x, int64_t dim, int64_t size) {
@@ -66,18 +72,21 @@ Tensor resized(Lowering& l, const Tensor& x, int64_t dim, int64_t size) {
   return l.map(x.dtype, shape, [&](const Indices& i) { return l.read(x, i, zero()); });
 }
 
-Tensor complex_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm, bool inverse) {
+Tensor complex_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
+                         bool inverse) {
   return scaled(l, unscaled_transform(l, x, dims, inverse), scale_of(norm, x.shape, dims, 0));
 }
 
-Tensor real_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm, bool onesided) {
+Tensor real_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
+                      bool onesided) {
   require(!dims.empty(), "a transform of reals needs a dimension");
   Tensor result = unscaled_transform(l, as_complex(l, x), {dims.back()}, false);
   if (onesided) result = l.slice(result, dims.back(), 0, x.shape[size_t(dims.back())] / 2 + 1);
   return scaled(l, unscaled_transform(l, result, but_last(dims), false), scale_of(norm, x.shape, dims, 0));
 }
 
-Tensor transform_to_real(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm, int64_t size) {
+Tensor transform_to_real(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
+                         int64_t size) {
   require(!dims.empty() && size >= 1, "a transform to reals needs a dimension and a size");
   const double scale = scale_of(norm, x.shape, dims, size);
   const Tensor lines = mirrored(l, unscaled_transform(l, as_complex(l, x), but_last(dims), true), dims.back(), size);
@@ -110,17 +119,20 @@ Normalisation numbered_norm(const OpCall& c) {
 
 void define_c2c(OpCall& c) {
   const Tensor x = c.tensor("self");
-  c.give(complex_transform(c.lowering(), as_complex(c.lowering(), x), wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c), !c.flag("forward", true)));
+  c.give(complex_transform(c.lowering(), as_complex(c.lowering(), x), wrapped_dims(c.integers("dim"), x.rank()),
+                           numbered_norm(c), !c.flag("forward", true)));
 }
 
 void define_r2c(OpCall& c) {
   const Tensor x = c.tensor("self");
-  c.give(real_transform(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c), c.flag("onesided", true)));
+  c.give(real_transform(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
+                        c.flag("onesided", true)));
 }
 
 void define_c2r(OpCall& c) {
   const Tensor x = c.tensor("self");
-  c.give(transform_to_real(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c), c.integer("last_dim_size")));
+  c.give(transform_to_real(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
+                           c.integer("last_dim_size")));
 }
 
 // ---- torch.fft ----
@@ -235,10 +247,13 @@ void register_fourier(Registry& r) {
     const char* parameters;
     Dims dims;
   };
-  const Rank ranks[] = {{"", "self, n, dim, norm", {-1}}, {"2", "self, s, dim, norm", {-2, -1}}, {"n", "self, s, dim, norm", {}}};
+  const Rank ranks[] = {
+      {"", "self, n, dim, norm", {-1}}, {"2", "self, s, dim, norm", {-2, -1}}, {"n", "self, s, dim, norm", {}}};
   for (const Rank& rank : ranks) {
     const auto add = [&](std::string_view name, const std::function<void(OpCall&, const Dims&)>& define) {
-      r.add(fmt::format("fft_{}{}", name, rank.suffix), rank.parameters, [define, dims = rank.dims](OpCall& c) { define(c, dims); }, {fmt::format("torch.fft.{}{}", name, rank.suffix)});
+      r.add(fmt::format("fft_{}{}", name, rank.suffix), rank.parameters,
+            [define, dims = rank.dims](OpCall& c) { define(c, dims); },
+            {fmt::format("torch.fft.{}{}", name, rank.suffix)});
     };
     add("fft", [](OpCall& c, const Dims& dims) { define_fft(c, dims, false); });
     add("ifft", [](OpCall& c, const Dims& dims) { define_fft(c, dims, true); });

@@ -33,8 +33,10 @@ Choice choice(const OpCall& c, std::string_view name, const std::string_view (&w
 }
 
 Sampling sampling_of(const OpCall& c) {
-  static constexpr std::string_view modes[] = {"bilinear", "nearest", "bicubic"}, paddings[] = {"zeros", "border", "reflection"};
-  return {choice<Mode>(c, c.has("mode") ? "mode" : "interpolation_mode", modes), choice<Padding>(c, "padding_mode", paddings), c.flag("align_corners", false)};
+  static constexpr std::string_view modes[] = {"bilinear", "nearest", "bicubic"},
+                                    paddings[] = {"zeros", "border", "reflection"};
+  return {choice<Mode>(c, c.has("mode") ? "mode" : "interpolation_mode", modes),
+          choice<Padding>(c, "padding_mode", paddings), c.flag("align_corners", false)};
 }
 
 // ---- positions ----
@@ -60,7 +62,8 @@ Position reflected(const Position& p, int64_t size, bool align_corners) {
   const double low = align_corners ? 0 : -0.5, span = double(align_corners ? size - 1 : size);
   if (span == 0) return {p.at * 0.0, p.slope * 0.0};
   const Ex away = p.at - low, distance = call(Function::abs, away);
-  const Ex turns = call(Function::floor, distance / span), rest = call(Function::fmod, distance, number(distance, span));
+  const Ex turns = call(Function::floor, distance / span),
+           rest = call(Function::fmod, distance, number(distance, span));
   const Ex forth = call(Function::fmod, turns, number(turns, 2.0)) == 0.0;
   const Ex slope = select(away < 0.0, -p.slope, p.slope);
   return {select(forth, rest + low, span - rest + low), select(forth, slope, -slope)};
@@ -108,12 +111,17 @@ struct Grid {
 };
 
 Taps nearest_taps(const Grid& g, size_t axis) {
-  return {1, g.l.map(DType::i64, g.with_taps(1), [&](const Indices& i) { return convert(call(Function::round, g.position(axis, i).at), DType::i64); }), {}};
+  return {1,
+          g.l.map(DType::i64, g.with_taps(1),
+                  [&](const Indices& i) { return convert(call(Function::round, g.position(axis, i).at), DType::i64); }),
+          {}};
 }
 
 Taps linear_taps(const Grid& g, size_t axis) {
   Lowering& l = g.l;
-  const Tensor places = l.map(DType::i64, g.with_taps(2), [&](const Indices& i) { return convert(call(Function::floor, g.position(axis, i).at), DType::i64) + value(i.back()); });
+  const Tensor places = l.map(DType::i64, g.with_taps(2), [&](const Indices& i) {
+    return convert(call(Function::floor, g.position(axis, i).at), DType::i64) + value(i.back());
+  });
   const Tensor weights = l.map(g.wide, g.with_taps(2), [&](const Indices& i) {
     const Ex at = g.position(axis, i).at, after = at - call(Function::floor, at);
     return select(value(i.back()) == 0.0, 1.0 - after, after);
@@ -135,7 +143,9 @@ Taps cubic_taps(const Grid& g, size_t axis) {
     const Ex at = call(Function::floor, g.pixel(axis, i).at) + convert(value(i.back() - 1), g.wide);
     return convert(padded({at, at}, g.input[axis], g.sampling).at, DType::i64);
   });
-  const Tensor weights = l.map(g.wide, g.with_taps(4), [&](const Indices& i) { return cubic_weight(call(Function::abs, cubic_offset(g, axis, i)), cubic_parameter); });
+  const Tensor weights = l.map(g.wide, g.with_taps(4), [&](const Indices& i) {
+    return cubic_weight(call(Function::abs, cubic_offset(g, axis, i)), cubic_parameter);
+  });
   return {4, places, weights};
 }
 
@@ -165,7 +175,8 @@ Shape tap_counts(const std::vector<Taps>& taps) {
 Grid grid_of(OpCall& c, const Tensor& x) {
   const Tensor grid = c.tensor("grid");
   require(x.rank() == 4 || x.rank() == 5, "grid sampling takes images or volumes");
-  require(grid.rank() == x.rank() && grid.shape[0] == x.shape[0] && grid.shape.back() == x.rank() - 2, "the grid does not fit the input");
+  require(grid.rank() == x.rank() && grid.shape[0] == x.shape[0] && grid.shape.back() == x.rank() - 2,
+          "the grid does not fit the input");
   const Grid g{c.lowering(), grid, {x.shape.begin() + 2, x.shape.end()}, sampling_of(c), compute_type(x.dtype)};
   require(g.sampling.mode != Mode::bicubic || x.rank() == 4, "bicubic sampling is for images");
   return g;
@@ -184,7 +195,8 @@ Indices joined(Indices a, const Ix& b) {
 }
 
 // The coordinates in the input of one tap per axis; they may lie outside.
-Indices input_at(Lowering& l, const std::vector<Taps>& taps, const Ix& n, const Ix& channel, const Indices& sample, const Indices& chosen) {
+Indices input_at(Lowering& l, const std::vector<Taps>& taps, const Ix& n, const Ix& channel, const Indices& sample,
+                 const Indices& chosen) {
   Indices at{n, channel};
   for (size_t a = 0; a < taps.size(); ++a) at.push_back(l.index(l.read(taps[a].places, joined(sample, chosen[a]))));
   return at;
@@ -207,10 +219,11 @@ void define_grid_sampler(OpCall& c) {
   const Tensor x = c.tensor("input");
   const Grid g = grid_of(c, x);
   const std::vector<Taps> taps = all_taps(g);
-  c.give(l.reduce(x.dtype, sampled_shape(x, g), Reducer::sum, tap_counts(taps), [&](const Indices& i, const Indices& chosen) {
-    const Indices sample = sample_of(i);
-    return weighted(l, taps, l.read(x, input_at(l, taps, i[0], i[1], sample, chosen), zero()), sample, chosen);
-  }));
+  c.give(l.reduce(
+      x.dtype, sampled_shape(x, g), Reducer::sum, tap_counts(taps), [&](const Indices& i, const Indices& chosen) {
+        const Indices sample = sample_of(i);
+        return weighted(l, taps, l.read(x, input_at(l, taps, i[0], i[1], sample, chosen), zero()), sample, chosen);
+      }));
 }
 
 // ---- gradients ----
@@ -219,11 +232,16 @@ Tensor input_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const 
   Lowering& l = g.l;
   Shape domain = grad.shape;
   for (const Taps& axis : taps) domain.push_back(axis.count);
-  const Tensor sum = l.scatter(g.wide, x.shape, zero(), Reducer::sum, domain, [&](const Indices& i) {
-    const Indices result(i.begin(), i.begin() + std::ptrdiff_t(grad.shape.size())), chosen(i.begin() + std::ptrdiff_t(grad.shape.size()), i.end());
-    const Indices sample = sample_of(result);
-    return ScatterWrite{input_at(l, taps, i[0], i[1], sample, chosen), weighted(l, taps, l.read(grad, result), sample, chosen)};
-  }, true);
+  const Tensor sum = l.scatter(
+      g.wide, x.shape, zero(), Reducer::sum, domain,
+      [&](const Indices& i) {
+        const Indices result(i.begin(), i.begin() + std::ptrdiff_t(grad.shape.size())),
+            chosen(i.begin() + std::ptrdiff_t(grad.shape.size()), i.end());
+        const Indices sample = sample_of(result);
+        return ScatterWrite{input_at(l, taps, i[0], i[1], sample, chosen),
+                            weighted(l, taps, l.read(grad, result), sample, chosen)};
+      },
+      true);
   return l.cast(sum, x.dtype);
 }
 
@@ -239,7 +257,8 @@ Tensor weight_slopes(const Grid& g, size_t axis, int64_t taps) {
   Lowering& l = g.l;
   return l.map(g.wide, g.with_taps(taps), [&](const Indices& i) {
     if (g.sampling.mode == Mode::bicubic) return cubic_slope(cubic_offset(g, axis, i), cubic_parameter);
-    return select(value(i.back()) == 0.0, l.convert(l.literal(Literal::of(-1.0)), g.wide), l.convert(l.literal(Literal::of(1.0)), g.wide));
+    return select(value(i.back()) == 0.0, l.convert(l.literal(Literal::of(-1.0)), g.wide),
+                  l.convert(l.literal(Literal::of(1.0)), g.wide));
   });
 }
 
@@ -264,13 +283,15 @@ Tensor axis_gradient(const Grid& g, const Tensor& x, const Tensor& grad, std::ve
 Tensor grid_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const std::vector<Taps>& taps) {
   Lowering& l = g.l;
   const auto nothing = [&] { return l.convert(l.literal(zero()), g.grid.dtype); };
-  if (g.sampling.mode == Mode::nearest) return l.map(g.grid.dtype, g.grid.shape, [&](const Indices&) { return nothing(); });
+  if (g.sampling.mode == Mode::nearest)
+    return l.map(g.grid.dtype, g.grid.shape, [&](const Indices&) { return nothing(); });
   std::vector<Tensor> parts;
   for (size_t axis = 0; axis < g.axes(); ++axis) parts.push_back(axis_gradient(g, x, grad, taps, axis));
   return l.map(g.grid.dtype, g.grid.shape, [&](const Indices& i) {
     const Indices sample(i.begin(), i.end() - 1);
     Ex result = l.read(parts[0], sample);
-    for (size_t axis = 1; axis < parts.size(); ++axis) result = select(value(i.back()) == double(parts.size() - 1 - axis), l.read(parts[axis], sample), result);
+    for (size_t axis = 1; axis < parts.size(); ++axis)
+      result = select(value(i.back()) == double(parts.size() - 1 - axis), l.read(parts[axis], sample), result);
     return result;
   });
 }
@@ -282,10 +303,14 @@ void define_grid_sampler_backward(OpCall& c) {
   const std::vector<int64_t> mask = c.integers("output_mask", {1, 1});
   require(mask.size() == 2, "output_mask has two entries");
   const std::vector<Taps> taps = all_taps(g);
-  if (mask[0]) c.give(input_gradient(g, x, grad, taps));
-  else c.give_nothing();
-  if (mask[1]) c.give(grid_gradient(g, x, grad, taps));
-  else c.give_nothing();
+  if (mask[0])
+    c.give(input_gradient(g, x, grad, taps));
+  else
+    c.give_nothing();
+  if (mask[1])
+    c.give(grid_gradient(g, x, grad, taps));
+  else
+    c.give_nothing();
 }
 
 // ---- affine grids ----
@@ -295,7 +320,8 @@ Ex base_coordinate(const Ix& at, int64_t count, bool align_corners, DType wide) 
   const Ex place = convert(value(at), wide);
   if (count <= 1) return place * 0.0;
   const double step = wide == DType::f64 ? 2.0 / double(count - 1) : double(2.0F / float(count - 1));
-  const Ex even = select(value(at) < double(count / 2), place * step - 1.0, 1.0 - convert(value(count - 1 - at), wide) * step);
+  const Ex even =
+      select(value(at) < double(count / 2), place * step - 1.0, 1.0 - convert(value(count - 1 - at), wide) * step);
   return align_corners ? even : even * double(count - 1) / double(count);
 }
 
@@ -331,7 +357,8 @@ void define_affine_grid(OpCall& c) {
   c.give(l.map(theta.dtype, shape, [&](const Indices& i) {
     const Indices pixel(i.begin() + 1, i.end() - 1);
     Ex sum = l.read(theta, {i[0], i.back(), l.constant_index(axes)});
-    for (size_t k = 0; k < grid.axes(); ++k) sum = sum + l.read(theta, {i[0], i.back(), l.constant_index(int64_t(k))}) * grid.entry(l, pixel, k, wide);
+    for (size_t k = 0; k < grid.axes(); ++k)
+      sum = sum + l.read(theta, {i[0], i.back(), l.constant_index(int64_t(k))}) * grid.entry(l, pixel, k, wide);
     return sum;
   }));
 }
@@ -343,22 +370,26 @@ void define_affine_grid_backward(OpCall& c) {
   const auto axes = int64_t(grid.axes());
   const Shape pixels(grid.size.begin() + 2, grid.size.end());
   const DType wide = compute_type(grad.dtype);
-  c.give(l.reduce(grad.dtype, {grid.size[0], axes, axes + 1}, Reducer::sum, pixels, [&](const Indices& i, const Indices& pixel) {
-    Ex entry = grid.entry(l, pixel, 0, wide);
-    for (size_t k = 1; k <= grid.axes(); ++k) entry = select(value(i[2]) == double(k), grid.entry(l, pixel, k, wide), entry);
-    Indices at{i[0]};
-    at.insert(at.end(), pixel.begin(), pixel.end());
-    return l.read(grad, joined(at, i[1])) * entry;
-  }));
+  c.give(l.reduce(grad.dtype, {grid.size[0], axes, axes + 1}, Reducer::sum, pixels,
+                  [&](const Indices& i, const Indices& pixel) {
+                    Ex entry = grid.entry(l, pixel, 0, wide);
+                    for (size_t k = 1; k <= grid.axes(); ++k)
+                      entry = select(value(i[2]) == double(k), grid.entry(l, pixel, k, wide), entry);
+                    Indices at{i[0]};
+                    at.insert(at.end(), pixel.begin(), pixel.end());
+                    return l.read(grad, joined(at, i[1])) * entry;
+                  }));
 }
 
 }  // namespace
 
 void register_grid_sampling(Registry& r) {
   const std::string settings = "interpolation_mode, padding_mode, align_corners";
-  r.add("grid_sampler", "input, grid, " + settings, define_grid_sampler, {"grid_sampler_2d", "grid_sampler_3d", "_grid_sampler_2d_cpu_fallback"});
+  r.add("grid_sampler", "input, grid, " + settings, define_grid_sampler,
+        {"grid_sampler_2d", "grid_sampler_3d", "_grid_sampler_2d_cpu_fallback"});
   r.add("grid_sample", "input, grid, mode, padding_mode, align_corners", define_grid_sampler);
-  r.add("grid_sampler_2d_backward", "grad_output, input, grid, " + settings + ", output_mask", define_grid_sampler_backward, {"grid_sampler_3d_backward", "_grid_sampler_2d_cpu_fallback_backward"});
+  r.add("grid_sampler_2d_backward", "grad_output, input, grid, " + settings + ", output_mask",
+        define_grid_sampler_backward, {"grid_sampler_3d_backward", "_grid_sampler_2d_cpu_fallback_backward"});
   r.add("affine_grid_generator", "theta, size, align_corners", define_affine_grid, {"affine_grid"});
   r.add("affine_grid_generator_backward", "grad, size, align_corners", define_affine_grid_backward);
 }

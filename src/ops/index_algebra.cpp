@@ -31,7 +31,8 @@ Sum divided(Sum sum, int64_t by) {
 AtomId IndexAlgebra::intern(Atom atom) {
   for (AtomId id = 0; id < atoms_.size(); ++id) {
     const Atom& other = atoms_[id];
-    if (other.kind == atom.kind && other.id == atom.id && other.divisor == atom.divisor && other.inner == atom.inner) return id;
+    if (other.kind == atom.kind && other.id == atom.id && other.divisor == atom.divisor && other.inner == atom.inner)
+      return id;
   }
   atoms_.push_back(std::move(atom));
   return AtomId(atoms_.size() - 1);
@@ -42,7 +43,9 @@ Sum IndexAlgebra::index(loops::IndexId index, int64_t extent) {
   return {0, {{intern({Atom::Kind::index, index, 0, {}, {0, std::max<int64_t>(extent - 1, 0)}}), 1}}};
 }
 
-Sum IndexAlgebra::expression(loops::ExprId expr, Range range) { return {0, {{intern({Atom::Kind::expression, expr, 0, {}, range}), 1}}}; }
+Sum IndexAlgebra::expression(loops::ExprId expr, Range range) {
+  return {0, {{intern({Atom::Kind::expression, expr, 0, {}, range}), 1}}};
+}
 
 Sum IndexAlgebra::add_scaled(const Sum& a, const Sum& b, int64_t scale) {
   Sum sum;
@@ -78,7 +81,8 @@ Sum IndexAlgebra::recombine(Sum sum) {
     const int64_t divisor = atoms_[remainder_id].divisor;
     const Sum quotient = div(inner, divisor);
     if (quotient.constant != 0 || quotient.terms.size() != 1 || quotient.terms[0].second != 1) continue;
-    const auto match = std::find(sum.terms.begin(), sum.terms.end(), std::pair<AtomId, int64_t>(quotient.terms[0].first, k * divisor));
+    const auto match =
+        std::find(sum.terms.begin(), sum.terms.end(), std::pair<AtomId, int64_t>(quotient.terms[0].first, k * divisor));
     if (match == sum.terms.end()) continue;
     sum.terms.erase(match);
     sum.terms.erase(std::find(sum.terms.begin(), sum.terms.end(), std::pair<AtomId, int64_t>(remainder_id, k)));
@@ -119,11 +123,13 @@ Sum IndexAlgebra::div(const Sum& a, int64_t divisor) {
   if (r.low >= 0 && r.high < divisor) return quotient;
   const int64_t g = common_divisor(rest, divisor);
   if (g > 1) return add(quotient, div(divided(rest, g), divisor / g));
-  if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 && atoms_[rest.terms[0].first].kind == Atom::Kind::quotient) {
+  if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 &&
+      atoms_[rest.terms[0].first].kind == Atom::Kind::quotient) {
     const Atom inner = atoms_[rest.terms[0].first];
     return add(quotient, div(inner.inner, inner.divisor * divisor));
   }
-  const AtomId atom = intern({Atom::Kind::quotient, 0, divisor, rest, {floor_div(r.low, divisor), floor_div(r.high, divisor)}});
+  const AtomId atom =
+      intern({Atom::Kind::quotient, 0, divisor, rest, {floor_div(r.low, divisor), floor_div(r.high, divisor)}});
   Sum result = quotient;
   const Sum tail{0, {{atom, 1}}};
   return add_scaled(result, tail, 1);
@@ -153,7 +159,8 @@ loops::ExprId IndexAlgebra::emit(loops::Program& program, const Sum& sum) const 
       case Atom::Kind::quotient:
       case Atom::Kind::remainder: {
         const loops::ExprId inner = emit(program, atom.inner);
-        value = program.call(atom.kind == Atom::Kind::quotient ? Function::div : Function::mod, inner, program.literal(Literal::of(atom.divisor)));
+        value = program.call(atom.kind == Atom::Kind::quotient ? Function::div : Function::mod, inner,
+                             program.literal(Literal::of(atom.divisor)));
         break;
       }
     }
@@ -166,7 +173,9 @@ loops::ExprId IndexAlgebra::emit(loops::Program& program, const Sum& sum) const 
     }
   }
   if (result == loops::none) return program.literal(Literal::of(sum.constant));
-  if (sum.constant != 0) result = program.call(sum.constant < 0 ? Function::sub : Function::add, result, program.literal(Literal::of(sum.constant < 0 ? -sum.constant : sum.constant)));
+  if (sum.constant != 0)
+    result = program.call(sum.constant < 0 ? Function::sub : Function::add, result,
+                          program.literal(Literal::of(sum.constant < 0 ? -sum.constant : sum.constant)));
   return result;
 }
 

@@ -47,7 +47,7 @@ class IndexAlgebra {
   struct Atom {
     enum class Kind : uint8_t { index, quotient, remainder, expression };
     Kind kind;
-    uint32_t id;      // IndexId or ExprId
+    uint32_t id;  // IndexId or ExprId
     int64_t divisor;
     Sum inner;
     Range range;

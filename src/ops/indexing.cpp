@@ -69,8 +69,10 @@ struct TensorIndex {
     Indices result;
     size_t plain = 0;
     for (size_t d = 0; d < at.size(); ++d) {
-      if (at[d]) result.push_back(locate(l.read_broadcast(*at[d], own), base.shape[d]));
-      else result.push_back(i[plain < place ? plain++ : common.size() + plain++]);
+      if (at[d])
+        result.push_back(locate(l.read_broadcast(*at[d], own), base.shape[d]));
+      else
+        result.push_back(i[plain < place ? plain++ : common.size() + plain++]);
     }
     return result;
   }
@@ -80,7 +82,8 @@ struct TensorIndex {
 };
 
 TensorIndex tensor_index(const Tensor& base, std::vector<std::optional<Tensor>> indices) {
-  require(indices.size() <= base.shape.size(), fmt::format("{} indices for a tensor of rank {}", indices.size(), base.rank()));
+  require(indices.size() <= base.shape.size(),
+          fmt::format("{} indices for a tensor of rank {}", indices.size(), base.rank()));
   indices.resize(base.shape.size());
   TensorIndex result{base, std::move(indices), {}, 0};
   size_t first = result.at.size(), last = 0, count = 0;
@@ -137,7 +140,8 @@ void define_masked_index(OpCall& c) {
   const bool nothing = x.size() == 0;
   c.give(l.map(x.dtype, broadcast(index.shape(), mask.shape), [&](const Indices& i) {
     const Ex fill = c.read_as(c.operand("fill"), {}, x.dtype);
-    return nothing ? fill : select(l.read_broadcast(mask, i), l.read(x, index.coordinates(l, i, locate_masked(l))), fill);
+    return nothing ? fill
+                   : select(l.read_broadcast(mask, i), l.read(x, index.coordinates(l, i, locate_masked(l))), fill);
   }));
 }
 
@@ -146,9 +150,10 @@ void define_masked_index_put_accumulate(OpCall& c) {
   const Tensor x = c.tensor("self"), mask = c.tensor("mask"), values = c.tensor("values");
   const TensorIndex index = tensor_index(x, c.optional_tensors("indices"));
   if (x.size() == 0) return c.give(l.copy(x));
-  c.give(added_at(l, x, {index.shape(), [&](const Indices& i) { return index.coordinates(l, i, locate_masked(l)); }, [&](const Indices& i) {
-    return select(l.read_broadcast(mask, i), l.read_broadcast(values, i), 0.0);
-  }}));
+  c.give(added_at(
+      l, x,
+      {index.shape(), [&](const Indices& i) { return index.coordinates(l, i, locate_masked(l)); },
+       [&](const Indices& i) { return select(l.read_broadcast(mask, i), l.read_broadcast(values, i), 0.0); }}));
 }
 
 // ---- writing ----
@@ -164,7 +169,9 @@ Tensor trimmed(Lowering& l, Tensor values, size_t rank) {
 Tensor put_under_mask(OpCall& c, const Tensor& x, const Tensor& mask, size_t first, bool accumulate) {
   Lowering& l = c.lowering();
   const size_t after = first + mask.shape.size();
-  require(after <= x.shape.size() && std::equal(mask.shape.begin(), mask.shape.end(), x.shape.begin() + std::ptrdiff_t(first)), "a mask does not fit the tensor that it indexes");
+  require(after <= x.shape.size() &&
+              std::equal(mask.shape.begin(), mask.shape.end(), x.shape.begin() + std::ptrdiff_t(first)),
+          "a mask does not fit the tensor that it indexes");
   Shape shape(x.shape.begin(), x.shape.begin() + std::ptrdiff_t(first));
   shape.push_back(1);
   shape.insert(shape.end(), x.shape.begin() + std::ptrdiff_t(after), x.shape.end());
@@ -192,15 +199,19 @@ void define_index_put(OpCall& c) {
   const bool accumulate = c.flag("accumulate", false);
   if (any_mask(indices)) {
     const auto mask = std::ranges::find_if(indices, [](const auto& index) { return index.has_value(); });
-    if (present(indices).size() == 1) return c.give(put_under_mask(c, x, **mask, size_t(mask - indices.begin()), accumulate));
+    if (present(indices).size() == 1)
+      return c.give(put_under_mask(c, x, **mask, size_t(mask - indices.begin()), accumulate));
     std::vector<Tensor> operands = present(indices);
     operands.insert(operands.begin(), {x, c.tensor("values")});
     return c.give(l.opaque("index_put_by_masks", operands, {{"accumulate", accumulate}}, {{x.dtype, x.shape}})[0]);
   }
   const TensorIndex index = tensor_index(x, indices);
   const Tensor values = trimmed(l, c.tensor("values"), index.shape().size());
-  require(broadcast(index.shape(), values.shape) == index.shape(), fmt::format("values of shape {} do not fit the indexed shape {}", to_string(values.shape), to_string(index.shape())));
-  const Update update{index.shape(), [&](const Indices& i) { return index.coordinates(l, i); }, [&](const Indices& i) { return l.read_broadcast(values, i); }};
+  require(broadcast(index.shape(), values.shape) == index.shape(),
+          fmt::format("values of shape {} do not fit the indexed shape {}", to_string(values.shape),
+                      to_string(index.shape())));
+  const Update update{index.shape(), [&](const Indices& i) { return index.coordinates(l, i); },
+                      [&](const Indices& i) { return l.read_broadcast(values, i); }};
   c.give(accumulate ? added_at(l, x, update) : set_at(l, x, update));
 }
 
@@ -218,21 +229,28 @@ void define_index_select(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
   Shape shape = x.shape;
   shape[dim] = index.shape[0];
-  const Tensor result = l.map(x.dtype, shape, [&](const Indices& i) { return l.read(x, with(i, dim, position(l, l.read(index, {i[dim]}), x.shape[dim]))); });
+  const Tensor result = l.map(x.dtype, shape, [&](const Indices& i) {
+    return l.read(x, with(i, dim, position(l, l.read(index, {i[dim]}), x.shape[dim])));
+  });
   c.give(self.shape.empty() ? l.reshape(result, {}) : result);
 }
 
 Tensor gathered(Lowering& l, const Tensor& x, const Tensor& index, size_t dim) {
   require(x.rank() == index.rank(), "the tensor and its index have different ranks");
-  for (size_t d = 0; d < x.shape.size(); ++d) require(d == dim || index.shape[d] <= x.shape[d], "an index is larger than the tensor that it indexes");
-  return l.map(x.dtype, index.shape, [&](const Indices& i) { return l.read(x, with(i, dim, position(l, l.read(index, i), x.shape[dim]))); });
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    require(d == dim || index.shape[d] <= x.shape[d], "an index is larger than the tensor that it indexes");
+  return l.map(x.dtype, index.shape,
+               [&](const Indices& i) { return l.read(x, with(i, dim, position(l, l.read(index, i), x.shape[dim]))); });
 }
 
 void define_gather(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = as_vector(l, c.tensor("self")), index = c.tensor("index");
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
-  if (index.size() == 0 && index.rank() != x.rank()) return c.give(l.map(x.dtype, index.shape, [&](const Indices&) { return c.read_as({std::nullopt, int64_t(0)}, {}, x.dtype); }));
+  if (index.size() == 0 && index.rank() != x.rank())
+    return c.give(l.map(x.dtype, index.shape, [&](const Indices&) {
+      return c.read_as({std::nullopt, int64_t(0)}, {}, x.dtype);
+    }));
   c.give(l.reshape(gathered(l, x, as_vector(l, index), dim), index.shape));
 }
 
@@ -254,7 +272,8 @@ void define_take_along_dim(OpCall& c) {
 void define_take(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), index = c.tensor("index");
-  c.give(l.map(x.dtype, index.shape, [&](const Indices& i) { return l.read(flat, {wrapped_position(l, l.read(index, i), x.size())}); }));
+  c.give(l.map(x.dtype, index.shape,
+               [&](const Indices& i) { return l.read(flat, {wrapped_position(l, l.read(index, i), x.size())}); }));
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct Update {
 // target[index[i]] along `dim`, at the same other coordinates; the index has the update's shape.
 Update update_along(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value);
 // Whole slices: position i of `dim` goes to index[i].
-Update update_slices(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value, bool wraps = false);
+Update update_slices(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value,
+                     bool wraps = false);
 
 Tensor set_at(Lowering& l, const Tensor& base, const Update& update);
 // Sums the update into the base; bool tensors take `or`.

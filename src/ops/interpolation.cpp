@@ -36,9 +36,11 @@ std::vector<std::optional<double>> factors_of(const OpCall& c, size_t spatial) {
 }
 
 std::vector<AxisSize> axis_sizes(const OpCall& c, const Shape& input, size_t spatial) {
-  require(input.size() == spatial + 2, fmt::format("interpolation over {} dimensions takes a tensor of rank {}, not {}", spatial, spatial + 2, input.size()));
+  require(input.size() == spatial + 2, fmt::format("interpolation over {} dimensions takes a tensor of rank {}, not {}",
+                                                   spatial, spatial + 2, input.size()));
   const auto factors = factors_of(c, spatial);
-  const std::vector<int64_t> output = c.has("output_size") ? c.integers("output_size", spatial, 0) : std::vector<int64_t>{};
+  const std::vector<int64_t> output =
+      c.has("output_size") ? c.integers("output_size", spatial, 0) : std::vector<int64_t>{};
   std::vector<AxisSize> sizes;
   for (size_t i = 0; i < spatial; ++i) {
     AxisSize size{i + 2, input[i + 2], 0, factors[i]};
@@ -49,7 +51,8 @@ std::vector<AxisSize> axis_sizes(const OpCall& c, const Shape& input, size_t spa
   return sizes;
 }
 
-std::vector<ResampledAxis> axes_of(Lowering& l, const std::vector<AxisSize>& sizes, Filter filter, bool align_corners, DType wide) {
+std::vector<ResampledAxis> axes_of(Lowering& l, const std::vector<AxisSize>& sizes, Filter filter, bool align_corners,
+                                   DType wide) {
   std::vector<ResampledAxis> axes;
   for (const AxisSize& size : sizes) axes.push_back(resampled_axis(l, size, filter, align_corners, wide));
   return axes;
@@ -57,7 +60,8 @@ std::vector<ResampledAxis> axes_of(Lowering& l, const std::vector<AxisSize>& siz
 
 DType weight_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-Tensor interpolated(Lowering& l, const Tensor& x, const std::vector<AxisSize>& sizes, Filter filter, bool align_corners) {
+Tensor interpolated(Lowering& l, const Tensor& x, const std::vector<AxisSize>& sizes, Filter filter,
+                    bool align_corners) {
   const DType wide = weight_type(x.dtype);
   const auto axes = axes_of(l, sizes, filter, align_corners, wide);
   if (!is_smooth(filter)) return resampled(l, x.dtype, x, axes);
@@ -77,11 +81,13 @@ void define_upsample_backward(OpCall& c, Filter filter, size_t spatial) {
   const Tensor grad = c.tensor("grad_output");
   const auto sizes = axis_sizes(c, c.integers("input_size"), spatial);
   require(grad.shape.size() == spatial + 2, "the gradient of an interpolation has the rank of its result");
-  for (const AxisSize& size : sizes) require(grad.shape[size.dim] == size.out, "the gradient of an interpolation does not have its output size");
+  for (const AxisSize& size : sizes)
+    require(grad.shape[size.dim] == size.out, "the gradient of an interpolation does not have its output size");
   const auto axes = axes_of(l, sizes, filter, c.flag("align_corners", false), weight_type(grad.dtype));
   if (!is_smooth(filter)) return c.give(resampled_backward(l, grad.dtype, grad, axes));
   Tensor result = grad;
-  for (size_t a = 0; a < axes.size(); ++a) result = resampled_backward(l, a + 1 == axes.size() ? grad.dtype : compute_type(grad.dtype), result, {axes[a]});
+  for (size_t a = 0; a < axes.size(); ++a)
+    result = resampled_backward(l, a + 1 == axes.size() ? grad.dtype : compute_type(grad.dtype), result, {axes[a]});
   c.give(result);
 }
 
@@ -115,8 +121,11 @@ void define_interpolate(OpCall& c) {
     for (const AxisSize& size : sizes) output.push_back(size.out);
     return c.give(average(c, x, adaptive_windows(x, output)));
   }
-  const std::pair<std::string_view, Filter> filters[] = {{"nearest", Filter::nearest}, {"nearest-exact", Filter::nearest_exact}, {"linear", Filter::linear}, {"bilinear", antialias ? Filter::smooth_linear : Filter::linear},
-                                                         {"trilinear", Filter::linear}, {"bicubic", antialias ? Filter::smooth_cubic : Filter::cubic}, {"lanczos", Filter::smooth_lanczos}};
+  const std::pair<std::string_view, Filter> filters[] = {
+      {"nearest", Filter::nearest},       {"nearest-exact", Filter::nearest_exact},
+      {"linear", Filter::linear},         {"bilinear", antialias ? Filter::smooth_linear : Filter::linear},
+      {"trilinear", Filter::linear},      {"bicubic", antialias ? Filter::smooth_cubic : Filter::cubic},
+      {"lanczos", Filter::smooth_lanczos}};
   for (const auto& [name, filter] : filters)
     if (name == mode) return c.give(interpolated(l, x, sizes, filter, c.flag("align_corners", false)));
   fail(fmt::format("there is no interpolation '{}'", mode));
@@ -143,7 +152,9 @@ constexpr Named operators[] = {
     {"_upsample_lanczos2d_aa", Filter::smooth_lanczos, 2},
 };
 
-std::string scale_names(size_t spatial) { return spatial == 1 ? "scales" : spatial == 2 ? "scales_h, scales_w" : "scales_d, scales_h, scales_w"; }
+std::string scale_names(size_t spatial) {
+  return spatial == 1 ? "scales" : spatial == 2 ? "scales_h, scales_w" : "scales_d, scales_h, scales_w";
+}
 
 }  // namespace
 
@@ -152,10 +163,14 @@ void register_interpolation(Registry& r) {
     const bool is_nearest = op.filter <= Filter::nearest_exact;
     const std::string rest = (is_nearest ? "" : "align_corners, ") + scale_names(op.spatial);
     r.add(op.name, "self, output_size, " + rest, [op](OpCall& c) { define_upsample(c, op.filter, op.spatial); });
-    r.add(fmt::format("{}.vec", op.name), is_nearest ? "input, output_size, scale_factors" : "input, output_size, align_corners, scale_factors", [op](OpCall& c) { define_upsample(c, op.filter, op.spatial); });
-    r.add(fmt::format("{}_backward", op.name), "grad_output, output_size, input_size, " + rest, [op](OpCall& c) { define_upsample_backward(c, op.filter, op.spatial); });
+    r.add(fmt::format("{}.vec", op.name),
+          is_nearest ? "input, output_size, scale_factors" : "input, output_size, align_corners, scale_factors",
+          [op](OpCall& c) { define_upsample(c, op.filter, op.spatial); });
+    r.add(fmt::format("{}_backward", op.name), "grad_output, output_size, input_size, " + rest,
+          [op](OpCall& c) { define_upsample_backward(c, op.filter, op.spatial); });
   }
-  r.add("interpolate", "input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias", define_interpolate, {"torch.nn.functional.upsample"});
+  r.add("interpolate", "input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias",
+        define_interpolate, {"torch.nn.functional.upsample"});
   register_grid_sampling(r);
   register_folding(r);
 }

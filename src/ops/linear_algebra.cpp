@@ -6,7 +6,8 @@
 namespace lightline::ops {
 
 void require_square(const Tensor& a) {
-  require(a.rank() >= 2 && a.shape[a.shape.size() - 1] == a.shape[a.shape.size() - 2], fmt::format("matrices of shape {} are not square", to_string(a.shape)));
+  require(a.rank() >= 2 && a.shape[a.shape.size() - 1] == a.shape[a.shape.size() - 2],
+          fmt::format("matrices of shape {} are not square", to_string(a.shape)));
   require(category(a.dtype) >= Category::floating, "matrices of integers have no factors");
 }
 
@@ -15,13 +16,15 @@ Tensor identity(Lowering& l, DType dtype, int64_t n) {
 }
 
 Tensor no_errors(Lowering& l, const Tensor& a) {
-  return l.map(DType::i32, Shape(a.shape.begin(), a.shape.end() - 2), [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), DType::i32); });
+  return l.map(DType::i32, Shape(a.shape.begin(), a.shape.end() - 2),
+               [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), DType::i32); });
 }
 
 void give_named_opaque(OpCall& c, const std::string& name) {
   std::vector<Tensor> operands;
   for (const graph::NamedArgument& argument : c.node().arguments)
-    if (!argument.name.empty() && std::holds_alternative<graph::ValueRef>(argument.value)) operands.push_back(c.tensor(argument.name));
+    if (!argument.name.empty() && std::holds_alternative<graph::ValueRef>(argument.value))
+      operands.push_back(c.tensor(argument.name));
   if (operands.empty()) operands.push_back(c.tensor("self"));
   give_opaque(c, name, operands);
 }
@@ -48,7 +51,8 @@ struct System {
 
 System with_common_batch(Lowering& l, const Tensor& a, const Tensor& b) {
   require_square(a);
-  require(b.rank() >= 2 && b.shape[b.shape.size() - 2] == a.shape.back(), fmt::format("a system of {} does not fit right sides of {}", to_string(a.shape), to_string(b.shape)));
+  require(b.rank() >= 2 && b.shape[b.shape.size() - 2] == a.shape.back(),
+          fmt::format("a system of {} does not fit right sides of {}", to_string(a.shape), to_string(b.shape)));
   require(a.dtype == b.dtype, "a system and its right sides have different dtypes");
   const Shape batch = broadcast({a.shape.begin(), a.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
   const auto grown = [&](const Tensor& x) {
@@ -104,7 +108,8 @@ void define_cholesky_inverse(OpCall& c) {
   if (give_complex_opaque(c)) return;
   const Tensor factor = c.tensor("self");
   require_square(factor);
-  c.give(solved_by_cholesky(c.lowering(), factor, identity(c.lowering(), factor.dtype, factor.shape.back()), c.flag("upper", false)));
+  c.give(solved_by_cholesky(c.lowering(), factor, identity(c.lowering(), factor.dtype, factor.shape.back()),
+                            c.flag("upper", false)));
 }
 
 // ---- triangles ----
@@ -125,7 +130,8 @@ void define_triangular_solve(OpCall& c) {
   const Tensor b = c.tensor("self"), a = c.tensor("A");
   const bool upper = c.flag("upper", true), transpose = c.flag("transpose", false);
   require(a.rank() >= 2 && b.rank() >= 2, "a system needs matrices");
-  const Tensor x = solved_triangular(l, transpose ? turned(l, a) : a, b, transpose ? !upper : upper, c.flag("unitriangular", false));
+  const Tensor x =
+      solved_triangular(l, transpose ? turned(l, a) : a, b, transpose ? !upper : upper, c.flag("unitriangular", false));
   Shape shape(x.shape.begin(), x.shape.end() - 2);
   shape.insert(shape.end(), a.shape.end() - 2, a.shape.end());
   c.give(x);
@@ -135,7 +141,9 @@ void define_triangular_solve(OpCall& c) {
 // ---- in general ----
 
 // One right side per matrix, as a vector.
-bool is_vector(const Tensor& a, const Tensor& b) { return b.rank() == 1 || (b.rank() == a.rank() - 1 && std::equal(b.shape.begin(), b.shape.end(), a.shape.begin())); }
+bool is_vector(const Tensor& a, const Tensor& b) {
+  return b.rank() == 1 || (b.rank() == a.rank() - 1 && std::equal(b.shape.begin(), b.shape.end(), a.shape.begin()));
+}
 
 Tensor solution(OpCall& c) {
   Lowering& l = c.lowering();
@@ -156,7 +164,9 @@ void define_solve(OpCall& c, bool with_info) {
   if (with_info) c.give(no_errors(c.lowering(), c.tensor("A")));
 }
 
-bool is_used(const OpCall& c, size_t result) { return result < c.node().results.size() && c.node().results[result] != graph::no_value; }
+bool is_used(const OpCall& c, size_t result) {
+  return result < c.node().results.size() && c.node().results[result] != graph::no_value;
+}
 
 void define_solve_with_factors(OpCall& c) {
   if (give_complex_opaque(c)) return;
@@ -189,7 +199,9 @@ void define_cross(OpCall& c, bool default_is_first_of_three) {
   const Shape shape = broadcast(first.shape(), second.shape());
   const DType dtype = result_type({first, second});
   require(!shape.empty(), "a cross product needs vectors");
-  auto dim = size_t(default_is_first_of_three && !c.has("dim") ? std::find(shape.begin(), shape.end(), 3) - shape.begin() : wrap_dim(c.integer("dim", -1), int64_t(shape.size())));
+  auto dim =
+      size_t(default_is_first_of_three && !c.has("dim") ? std::find(shape.begin(), shape.end(), 3) - shape.begin()
+                                                        : wrap_dim(c.integer("dim", -1), int64_t(shape.size())));
   require(dim < shape.size() && shape[dim] == 3, "a cross product needs vectors of three elements");
   c.give(l.map(dtype, shape, [&](const Indices& i) {
     const auto part = [&](const Operand& operand, int64_t ahead) {
@@ -203,8 +215,33 @@ void define_cross(OpCall& c, bool default_is_first_of_three) {
 
 // What has no loop nest here: decompositions by iteration.
 constexpr const char* opaque_names[] = {
-    "linalg_qr", "qr", "linalg_svd", "_linalg_svd", "svd", "linalg_svdvals", "linalg_eigh", "_linalg_eigh", "linalg_eigvalsh", "linalg_eig", "linalg_eigvals", "_linalg_eigvals", "linalg_lstsq", "linalg_pinv", "linalg_matrix_rank", "linalg_cond",
-    "linalg_matrix_exp", "matrix_exp", "linalg_householder_product", "orgqr", "ormqr", "geqrf", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_ldl_solve", "linalg_tensorinv", "linalg_tensorsolve",
+    "linalg_qr",
+    "qr",
+    "linalg_svd",
+    "_linalg_svd",
+    "svd",
+    "linalg_svdvals",
+    "linalg_eigh",
+    "_linalg_eigh",
+    "linalg_eigvalsh",
+    "linalg_eig",
+    "linalg_eigvals",
+    "_linalg_eigvals",
+    "linalg_lstsq",
+    "linalg_pinv",
+    "linalg_matrix_rank",
+    "linalg_cond",
+    "linalg_matrix_exp",
+    "matrix_exp",
+    "linalg_householder_product",
+    "orgqr",
+    "ormqr",
+    "geqrf",
+    "linalg_ldl_factor",
+    "linalg_ldl_factor_ex",
+    "linalg_ldl_solve",
+    "linalg_tensorinv",
+    "linalg_tensorsolve",
 };
 
 }  // namespace
@@ -226,7 +263,8 @@ void register_linear_algebra(Registry& r) {
   r.add("_linalg_check_errors", "info, api_name, is_matrix", [](OpCall&) {});
   r.add("linalg_cross", "self, other, dim", [](OpCall& c) { define_cross(c, false); });
   r.add("cross", "self, other, dim", [](OpCall& c) { define_cross(c, true); });
-  for (const char* name : opaque_names) r.add(name, "self", [name = std::string(name)](OpCall& c) { give_named_opaque(c, name); });
+  for (const char* name : opaque_names)
+    r.add(name, "self", [name = std::string(name)](OpCall& c) { give_named_opaque(c, name); });
   register_elimination(r);
   register_statistics_of_matrices(r);
 }

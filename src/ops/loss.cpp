@@ -10,7 +10,11 @@ namespace lightline::ops {
 
 LossReduction loss_reduction(const OpCall& c) {
   const std::string text = c.text("reduction", "");
-  const int64_t code = !text.empty() ? (text == "none" ? 0 : text == "mean" ? 1 : text == "sum" ? 2 : -1) : c.integer("reduction", 1);
+  const int64_t code = !text.empty() ? (text == "none"   ? 0
+                                        : text == "mean" ? 1
+                                        : text == "sum"  ? 2
+                                                         : -1)
+                                     : c.integer("reduction", 1);
   if (code < 0 || code > 2) fail(fmt::format("there is no reduction '{}'", text.empty() ? std::to_string(code) : text));
   return LossReduction(code);
 }
@@ -116,7 +120,8 @@ void poisson_nll(OpCall& c) {
 
 void hinge_embedding(OpCall& c) {
   const double margin = c.number("margin", 1);
-  pair_loss(c, "self", "target", [&](Ex x, Ex t) { return select(t != 1.0, positive_part(margin - x), 0.0) + select(t != -1.0, x, 0.0); });
+  pair_loss(c, "self", "target",
+            [&](Ex x, Ex t) { return select(t != 1.0, positive_part(margin - x), 0.0) + select(t != -1.0, x, 0.0); });
 }
 
 void margin_ranking(OpCall& c) {
@@ -124,10 +129,11 @@ void margin_ranking(OpCall& c) {
   const Tensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
   const double margin = c.number("margin", 0);
   const DType type = result_type({{a, {}}, {b, {}}, {target, {}}}), wide = compute_type(type);
-  c.give(reduced_loss(l, type, broadcast(broadcast(a.shape, b.shape), target.shape), loss_reduction(c), [&](const Indices& at) {
-    const auto read = [&](const Tensor& t) { return convert(l.read_broadcast(t, at), wide); };
-    return positive_part(read(target) * (read(b) - read(a)) + margin);
-  }));
+  c.give(reduced_loss(l, type, broadcast(broadcast(a.shape, b.shape), target.shape), loss_reduction(c),
+                      [&](const Indices& at) {
+                        const auto read = [&](const Tensor& t) { return convert(l.read_broadcast(t, at), wide); };
+                        return positive_part(read(target) * (read(b) - read(a)) + margin);
+                      }));
 }
 
 // ---- of vectors ----
@@ -137,7 +143,9 @@ Tensor pair_distance(Lowering& l, const Tensor& a, const Tensor& b, double p, do
   const Shape shape = broadcast(a.shape, b.shape);
   require(!shape.empty(), "a distance needs tensors of rank 1 or more");
   const DType wide = compute_type(a.dtype);
-  return vector_norm(l, wide, p, reduced_dims(shape, {-1}), false, [&](const Indices& at) { return l.read_broadcast(a, at) - convert(l.read_broadcast(b, at), wide) + eps; });
+  return vector_norm(l, wide, p, reduced_dims(shape, {-1}), false, [&](const Indices& at) {
+    return l.read_broadcast(a, at) - convert(l.read_broadcast(b, at), wide) + eps;
+  });
 }
 
 void triplet_margin(OpCall& c) {
@@ -161,7 +169,9 @@ void cosine_embedding(OpCall& c) {
   require(shape.size() >= 1, "a cosine needs tensors of rank 1 or more");
   const ReducedDims dims = reduced_dims(shape, {target.shape.empty() ? 0 : 1});
   const auto dot = [&](const Tensor& u, const Tensor& v) {
-    return reduce_dims(l, wide, Reducer::sum, dims, false, [&](const Indices& at) { return convert(l.read_broadcast(u, at), wide) * convert(l.read_broadcast(v, at), wide); });
+    return reduce_dims(l, wide, Reducer::sum, dims, false, [&](const Indices& at) {
+      return convert(l.read_broadcast(u, at), wide) * convert(l.read_broadcast(v, at), wide);
+    });
   };
   const Tensor product = dot(a, b), length_a = dot(a, a), length_b = dot(b, b);
   const double margin = c.number("margin", 0), eps = 1e-12;
@@ -176,15 +186,20 @@ void cosine_embedding(OpCall& c) {
 }  // namespace
 
 void register_loss(Registry& r) {
-  r.add("mse_loss", "self, target, reduction", [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return square(x - t); }); });
-  r.add("l1_loss", "self, target, reduction", [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::abs, x - t); }); });
+  r.add("mse_loss", "self, target, reduction",
+        [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return square(x - t); }); });
+  r.add("l1_loss", "self, target, reduction",
+        [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::abs, x - t); }); });
   r.add("smooth_l1_loss", "self, target, reduction, beta", smooth_l1);
   r.add("huber_loss", "self, target, reduction, delta", huber);
   r.add("binary_cross_entropy", "self, target, weight, reduction", binary_cross_entropy);
-  r.add("binary_cross_entropy_with_logits", "self, target, weight, pos_weight, reduction", binary_cross_entropy_with_logits);
+  r.add("binary_cross_entropy_with_logits", "self, target, weight, pos_weight, reduction",
+        binary_cross_entropy_with_logits);
   r.add("kl_div", "self, target, reduction, log_target", kl_div);
   r.add("poisson_nll_loss", "input, target, log_input, full, eps, reduction", poisson_nll);
-  r.add("soft_margin_loss", "self, target, reduction", [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::log1p, call(Function::exp, -(t * x))); }); });
+  r.add("soft_margin_loss", "self, target, reduction", [](OpCall& c) {
+    pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::log1p, call(Function::exp, -(t * x))); });
+  });
   r.add("hinge_embedding_loss", "self, target, margin, reduction", hinge_embedding);
   r.add("margin_ranking_loss", "input1, input2, target, margin, reduction", margin_ranking);
   r.add("triplet_margin_loss", "anchor, positive, negative, margin, p, eps, swap, reduction", triplet_margin);

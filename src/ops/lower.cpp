@@ -12,11 +12,23 @@ namespace {
 
 // Nodes that only check or annotate; nothing depends on them.
 bool is_annotation(std::string_view target) {
-  static constexpr std::string_view names[] = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range", "sym_constrain_range_for_size", "_check_is_size", "_log_api_usage_once",
-                                               "_set_grad_enabled", "_enter_autocast", "_exit_autocast", "lazy_load_decompositions", "_assert"};
+  static constexpr std::string_view names[] = {"_assert_tensor_metadata",
+                                               "_assert_scalar",
+                                               "_assert_async",
+                                               "sym_constrain_range",
+                                               "sym_constrain_range_for_size",
+                                               "_check_is_size",
+                                               "_log_api_usage_once",
+                                               "_set_grad_enabled",
+                                               "_enter_autocast",
+                                               "_exit_autocast",
+                                               "lazy_load_decompositions",
+                                               "_assert"};
   for (const std::string_view name : names) {
     const size_t at = target.find(name);
-    if (at != std::string_view::npos && (at == 0 || target[at - 1] == '.') && (at + name.size() == target.size() || target[at + name.size()] == '.')) return true;
+    if (at != std::string_view::npos && (at == 0 || target[at - 1] == '.') &&
+        (at + name.size() == target.size() || target[at + name.size()] == '.'))
+      return true;
   }
   return false;
 }
@@ -25,7 +37,8 @@ bool is_annotation(std::string_view target) {
 class NodeLowering {
  public:
   enum class Role : uint8_t { program, body };
-  NodeLowering(const graph::Graph& graph, Lowering& lowering, Lowered& out, Role role) : values(graph.values.size()), graph_(graph), lowering_(lowering), out_(out), role_(role) {}
+  NodeLowering(const graph::Graph& graph, Lowering& lowering, Lowered& out, Role role)
+      : values(graph.values.size()), graph_(graph), lowering_(lowering), out_(out), role_(role) {}
 
   std::vector<std::optional<Tensor>> values;
 
@@ -49,7 +62,9 @@ class NodeLowering {
     std::vector<std::optional<Tensor>> results;
     if (match.op) {
       OpCall call(lowering_, graph_, node, match.op->parameters, values);
-      call.lower_graph = [this](const graph::Graph& body, const std::vector<Tensor>& inputs) { return lower_body(body, inputs); };
+      call.lower_graph = [this](const graph::Graph& body, const std::vector<Tensor>& inputs) {
+        return lower_body(body, inputs);
+      };
       match.op->define(call);
       results = std::move(call.results);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
@@ -62,7 +77,8 @@ class NodeLowering {
     finish(node, first_array, std::move(results));
   }
 
-  void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value, std::vector<std::optional<Tensor>>& results) {
+  void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value,
+                            std::vector<std::optional<Tensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
     const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
     (void)call;
@@ -86,13 +102,17 @@ class NodeLowering {
       if (const auto* i = std::get_if<int64_t>(&argument.value)) attributes.emplace_back(argument.name, *i);
       if (const auto* d = std::get_if<double>(&argument.value)) attributes.emplace_back(argument.name, *d);
       if (const auto* b = std::get_if<bool>(&argument.value)) attributes.emplace_back(argument.name, *b);
-      if (const auto* l = std::get_if<std::vector<int64_t>>(&argument.value)) attributes.emplace_back(argument.name, *l);
+      if (const auto* l = std::get_if<std::vector<int64_t>>(&argument.value))
+        attributes.emplace_back(argument.name, *l);
     }
     std::vector<std::pair<DType, Shape>> types;
     for (const graph::ValueId id : node.results) {
       if (id == graph::no_value) continue;
       const auto& type = graph_.values[id].type;
-      if (!type) fail(fmt::format("the operator is unknown and the type of its result '{}' is not recorded", graph_.values[id].name), ErrorCode::unsupported);
+      if (!type)
+        fail(fmt::format("the operator is unknown and the type of its result '{}' is not recorded",
+                         graph_.values[id].name),
+             ErrorCode::unsupported);
       types.emplace_back(type->dtype, type->shape);
     }
     std::vector<std::optional<Tensor>> results;
@@ -102,21 +122,26 @@ class NodeLowering {
     const std::vector<Tensor> tensors = lowering_.opaque("unknown_" + name, operands, attributes, types);
     size_t next = 0;
     for (const graph::ValueId id : node.results) {
-      if (id == graph::no_value) results.push_back(std::nullopt);
-      else results.push_back(tensors[next++]);
+      if (id == graph::no_value)
+        results.push_back(std::nullopt);
+      else
+        results.push_back(tensors[next++]);
     }
     return results;
   }
 
   void finish(const graph::Node& node, size_t first_array, std::vector<std::optional<Tensor>> results) {
-    if (results.size() < node.results.size()) fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
+    if (results.size() < node.results.size())
+      fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
     std::vector<std::pair<Tensor, std::string>> named;
     for (size_t i = 0; i < node.results.size(); ++i) {
       const graph::ValueId id = node.results[i];
       if (id == graph::no_value || !results[i]) continue;
       const graph::Value& value = graph_.values[id];
       const graph::TensorType found{results[i]->dtype, results[i]->shape};
-      if (value.type && *value.type != found) fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, graph::to_string(*value.type), graph::to_string(found)));
+      if (value.type && *value.type != found)
+        fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name,
+                         graph::to_string(*value.type), graph::to_string(found)));
       named.emplace_back(*results[i], value.name);
       values[id] = std::move(results[i]);
     }
@@ -126,12 +151,15 @@ class NodeLowering {
 
   // Runs the nodes of a body on the given tensors.
   std::vector<Tensor> lower_body(const graph::Graph& body, const std::vector<Tensor>& inputs) {
-    require(inputs.size() == body.inputs.size(), fmt::format("the body takes {} tensors but is given {}", body.inputs.size(), inputs.size()));
+    require(inputs.size() == body.inputs.size(),
+            fmt::format("the body takes {} tensors but is given {}", body.inputs.size(), inputs.size()));
     NodeLowering inner(body, lowering_, out_, Role::body);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const graph::Value& value = body.values[body.inputs[i].value];
       const graph::TensorType given{inputs[i].dtype, inputs[i].shape};
-      if (value.type && *value.type != given) fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, graph::to_string(*value.type), graph::to_string(given)));
+      if (value.type && *value.type != given)
+        fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, graph::to_string(*value.type),
+                         graph::to_string(given)));
       inner.values[body.inputs[i].value] = inputs[i];
     }
     inner.run();
@@ -151,7 +179,8 @@ class NodeLowering {
 
 class GraphLowering {
  public:
-  explicit GraphLowering(const graph::Graph& graph) : graph_(graph), lowering_(out_.program), nodes_(graph, lowering_, out_, NodeLowering::Role::program) {}
+  explicit GraphLowering(const graph::Graph& graph)
+      : graph_(graph), lowering_(out_.program), nodes_(graph, lowering_, out_, NodeLowering::Role::program) {}
 
   Result<Lowered> run() {
     out_.program.name = program_name();
@@ -161,7 +190,10 @@ class GraphLowering {
       nodes_.run();
       outputs();
     } catch (const OpError& error) {
-      return Error{error.code, error.message, error.code == ErrorCode::internal ? "this is a defect of the operator's definition" : "", {}};
+      return Error{error.code,
+                   error.message,
+                   error.code == ErrorCode::internal ? "this is a defect of the operator's definition" : "",
+                   {}};
     }
     if (Status status = loops::verify(out_.program); !status.ok()) {
       Error error = status.error();
@@ -202,7 +234,8 @@ class GraphLowering {
     lowering_.begin_group("");
     for (const graph::Output& output : graph_.outputs) {
       if (output.value == graph::no_value) continue;
-      if (!nodes_.values[output.value]) fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
+      if (!nodes_.values[output.value])
+        fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
       loops::Output out;
       out.array = lowering_.array_of(*nodes_.values[output.value]);
       if (output.replaces != graph::no_value && nodes_.values[output.replaces]) {

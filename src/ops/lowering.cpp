@@ -53,7 +53,8 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
   std::vector<ExprId> subscripts;
-  for (const Sum& sum : through_view(tensor.view, std::move(coordinates))) subscripts.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : through_view(tensor.view, std::move(coordinates)))
+    subscripts.push_back(algebra_.emit(program_, sum));
   compute.body = program_.read(base, subscripts);
   compute.result = program_.add_array("", tensor.dtype, tensor.shape);
   algebra_.release(mark);
@@ -65,11 +66,14 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
 }
 
 void Lowering::write(const Tensor& target, const Tensor& value) {
-  require(target.shape == value.shape || broadcast(target.shape, value.shape) == target.shape, "a value that is written does not fit the tensor");
+  require(target.shape == value.shape || broadcast(target.shape, value.shape) == target.shape,
+          "a value that is written does not fit the tensor");
   if (target.view == none) {
-    const Tensor whole = value.shape == target.shape && value.view == none && value.dtype == target.dtype && value.storage != target.storage
-                             ? value
-                             : map(target.dtype, target.shape, [&](const Indices& i) { return read_broadcast(value, i); });
+    const Tensor whole =
+        value.shape == target.shape && value.view == none && value.dtype == target.dtype &&
+                value.storage != target.storage
+            ? value
+            : map(target.dtype, target.shape, [&](const Indices& i) { return read_broadcast(value, i); });
     storages_[target.storage].array = storages_[whole.storage].array;
     return;
   }
@@ -83,7 +87,8 @@ void Lowering::write(const Tensor& target, const Tensor& value) {
   const Indices index = new_indices(target.shape, IndexKind::parallel, scatter.domain);
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
-  for (const Sum& sum : through_view(target.view, std::move(coordinates))) scatter.target.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : through_view(target.view, std::move(coordinates)))
+    scatter.target.push_back(algebra_.emit(program_, sum));
   scatter.body = convert(read_broadcast(value, index), target.dtype).id;
   scatter.result = program_.add_array("", target.dtype, program_.arrays[base].shape);
   --depth_;
@@ -96,9 +101,13 @@ void Lowering::write(const Tensor& target, const Tensor& value) {
 
 std::string Lowering::unique_name(std::string_view wish) {
   std::string name;
-  for (const char c : wish) name += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  for (const char c : wish)
+    name += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "v");
-  static const std::unordered_set<std::string_view> reserved = {"program", "for", "scan", "view", "scatter", "const", "opaque", "repeat", "carry", "yield", "stack", "in", "into", "as", "drop", "if", "and", "or", "not", "div", "mod", "inf", "nan", "true", "false", "sum", "prod", "max", "min", "argmax", "argmin", "set"};
+  static const std::unordered_set<std::string_view> reserved = {
+      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
+      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
+      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
   if (reserved.contains(name) || dtype_from_name(name)) name += '_';
   if (names_.insert(name).second) return name;
   for (int64_t& n = name_counts_[name];;) {
@@ -117,7 +126,8 @@ void Lowering::end_group() {
   group_name_.clear();
 }
 
-void Lowering::name_arrays(size_t first, std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results) {
+void Lowering::name_arrays(size_t first, std::string_view node,
+                           const std::vector<std::pair<Tensor, std::string>>& results) {
   for (const auto& [tensor, name] : results) {
     if (tensor.view != none) continue;
     loops::Array& array = program_.arrays[storages_[tensor.storage].array];
@@ -143,7 +153,8 @@ IndexId Lowering::new_index(int64_t extent, IndexKind kind, size_t ordinal) {
   static constexpr std::string_view parallel[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
   static constexpr std::string_view reduced[] = {"r", "s", "t", "u", "v", "w", "x", "y"};
   const bool is_reduced = kind == IndexKind::reduce;
-  std::string name = ordinal < 8 ? std::string(is_reduced ? reduced[ordinal] : parallel[ordinal]) : fmt::format("{}{}", is_reduced ? "r" : "i", ordinal);
+  std::string name = ordinal < 8 ? std::string(is_reduced ? reduced[ordinal] : parallel[ordinal])
+                                 : fmt::format("{}{}", is_reduced ? "r" : "i", ordinal);
   return program_.add_index(std::move(name), extent, kind);
 }
 
@@ -170,8 +181,10 @@ Tensor Lowering::map(DType dtype, Shape shape, const Body& body) {
   return result;
 }
 
-Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body, std::optional<DType> accumulator) {
-  if (extents.empty() && reducer != Reducer::argmax && reducer != Reducer::argmin) return map(dtype, std::move(shape), [&](const Indices& i) { return body(i, {}); });
+Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
+                        std::optional<DType> accumulator) {
+  if (extents.empty() && reducer != Reducer::argmax && reducer != Reducer::argmin)
+    return map(dtype, std::move(shape), [&](const Indices& i) { return body(i, {}); });
   loops::Compute compute;
   const size_t mark = algebra_.mark();
   ++depth_;
@@ -195,7 +208,8 @@ Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& 
   return result;
 }
 
-Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim, const std::function<Ex(const Indices&, const Self&)>& body) {
+Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
+                      const std::function<Ex(const Indices&, const Self&)>& body) {
   require(dim >= 0 && dim < int64_t(shape.size()), "a scan runs along a dimension of its result");
   const Tensor result = fresh(dtype, shape);
   loops::Compute compute;
@@ -208,7 +222,9 @@ Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim, const std::function
     std::vector<ExprId> subscripts;
     for (size_t i = 0; i < index.size(); ++i) {
       // the scan index must show even if its extent is 1
-      const ExprId position = int64_t(i) == dim ? program_.call(Function::sub, program_.index(compute.loops[i]), program_.literal(Literal::of(distance))) : algebra_.emit(program_, index[i].sum);
+      const ExprId position = int64_t(i) == dim ? program_.call(Function::sub, program_.index(compute.loops[i]),
+                                                                program_.literal(Literal::of(distance)))
+                                                : algebra_.emit(program_, index[i].sum);
       subscripts.push_back(position);
     }
     return {this, program_.read(compute.result, subscripts, fill), compute_type(dtype), false};
@@ -220,7 +236,8 @@ Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim, const std::function
   return result;
 }
 
-Tensor Lowering::scatter(Reducer reducer, const Tensor& init, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
+Tensor Lowering::scatter(Reducer reducer, const Tensor& init, const Shape& domain,
+                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
   const ArrayId base = array_of(init);
   loops::Scatter scatter;
   scatter.reducer = reducer;
@@ -240,7 +257,8 @@ Tensor Lowering::scatter(Reducer reducer, const Tensor& init, const Shape& domai
   return result;
 }
 
-Tensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
+Tensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
+                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
   loops::Scatter scatter;
   scatter.reducer = reducer;
   scatter.init_literal = program_.literal(init);
@@ -265,7 +283,8 @@ Tensor Lowering::constant(DType dtype, Shape shape, std::vector<Literal> values)
   return result;
 }
 
-std::vector<Tensor> Lowering::opaque(std::string name, const std::vector<Tensor>& operands, std::vector<std::pair<std::string, loops::Attribute>> attributes,
+std::vector<Tensor> Lowering::opaque(std::string name, const std::vector<Tensor>& operands,
+                                     std::vector<std::pair<std::string, loops::Attribute>> attributes,
                                      const std::vector<std::pair<DType, Shape>>& results) {
   loops::Opaque opaque;
   opaque.name = std::move(name);
@@ -280,11 +299,13 @@ std::vector<Tensor> Lowering::opaque(std::string name, const std::vector<Tensor>
   return tensors;
 }
 
-std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& init, const std::function<RepeatYield(const Ix&, const std::vector<Tensor>&)>& body) {
+std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& init,
+                                     const std::function<RepeatYield(const Ix&, const std::vector<Tensor>&)>& body) {
   loops::Repeat repeat;
   std::vector<ArrayId> starts;
   for (const Tensor& tensor : init) starts.push_back(array_of(tensor));
-  repeat.counter = program_.add_index(repeat_depth_ == 0 ? "step" : fmt::format("step{}", repeat_depth_), count, IndexKind::repeat);
+  repeat.counter =
+      program_.add_index(repeat_depth_ == 0 ? "step" : fmt::format("step{}", repeat_depth_), count, IndexKind::repeat);
   const size_t mark = algebra_.mark();
   const Ix step{this, algebra_.index(repeat.counter, count)};
   std::vector<Tensor> carried;
@@ -317,7 +338,8 @@ std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& i
 // ---- reading ----
 
 Ex Lowering::read(const Tensor& tensor, const Indices& index) {
-  require(int64_t(index.size()) == tensor.rank(), fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
+  require(int64_t(index.size()) == tensor.rank(),
+          fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
   if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
@@ -327,7 +349,8 @@ Ex Lowering::read(const Tensor& tensor, const Indices& index) {
 }
 
 Ex Lowering::read(const Tensor& tensor, const Indices& index, Literal fill) {
-  require(int64_t(index.size()) == tensor.rank(), fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
+  require(int64_t(index.size()) == tensor.rank(),
+          fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
   bool inside = true;
   for (size_t i = 0; i < index.size(); ++i) {
     const Range range = algebra_.range(index[i].sum);
@@ -347,7 +370,8 @@ Ex Lowering::read_broadcast(const Tensor& tensor, const Indices& index) {
   require(tensor.shape.size() <= index.size(), "a tensor has more dimensions than the loops that read it");
   Indices own;
   const size_t skip = index.size() - tensor.shape.size();
-  for (size_t i = 0; i < tensor.shape.size(); ++i) own.push_back(tensor.shape[i] == 1 ? constant_index(0) : index[skip + i]);
+  for (size_t i = 0; i < tensor.shape.size(); ++i)
+    own.push_back(tensor.shape[i] == 1 ? constant_index(0) : index[skip + i]);
   return read(tensor, own);
 }
 

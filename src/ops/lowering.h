@@ -96,26 +96,34 @@ class Lowering {
   // Each element by its index. The value is converted to `dtype`.
   Tensor map(DType dtype, Shape shape, const Body& body);
   // Reduction over a box of `extents`. The body's own type is what is accumulated (bool for all and any).
-  Tensor reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body, std::optional<DType> accumulator = {});
+  Tensor reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
+                std::optional<DType> accumulator = {});
   // A recurrence along `dim`; `self(distance, fill)` is the element `distance` steps earlier at the same other indices.
   using Self = std::function<Ex(int64_t distance, Literal fill)>;
   Tensor scan(DType dtype, Shape shape, int64_t dim, const std::function<Ex(const Indices&, const Self&)>& body);
-  Tensor scatter(Reducer reducer, const Tensor& init, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
-  Tensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  Tensor scatter(Reducer reducer, const Tensor& init, const Shape& domain,
+                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  Tensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
+                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
   Tensor constant(DType dtype, Shape shape, std::vector<Literal> values);
-  std::vector<Tensor> opaque(std::string name, const std::vector<Tensor>& operands, std::vector<std::pair<std::string, loops::Attribute>> attributes, const std::vector<std::pair<DType, Shape>>& results);
+  std::vector<Tensor> opaque(std::string name, const std::vector<Tensor>& operands,
+                             std::vector<std::pair<std::string, loops::Attribute>> attributes,
+                             const std::vector<std::pair<DType, Shape>>& results);
   // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
-  std::vector<Tensor> repeat(int64_t count, const std::vector<Tensor>& init, const std::function<RepeatYield(const Ix& step, const std::vector<Tensor>& carried)>& body);
+  std::vector<Tensor> repeat(
+      int64_t count, const std::vector<Tensor>& init,
+      const std::function<RepeatYield(const Ix& step, const std::vector<Tensor>& carried)>& body);
 
   // ---- views: no statement, no memory ----
   Tensor view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);  // one row per dimension of `base`
   Tensor reshape(const Tensor& base, Shape shape);                            // same number of elements, row-major
   Tensor permute(const Tensor& base, const std::vector<int64_t>& order);
   Tensor transpose(const Tensor& base, int64_t a, int64_t b);
-  Tensor slice(const Tensor& base, int64_t dim, int64_t start, int64_t length, int64_t step = 1);  // step may be negative
+  Tensor slice(const Tensor& base, int64_t dim, int64_t start, int64_t length,
+               int64_t step = 1);  // step may be negative
   Tensor select(const Tensor& base, int64_t dim, int64_t index);
   Tensor select(const Tensor& base, int64_t dim, const Ix& step);  // of a repeat, inside its block
-  Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
+  Tensor expand(const Tensor& base, Shape shape);                  // broadcast to `shape`, aligned at the right
   Tensor unsqueeze(const Tensor& base, int64_t dim);
   Tensor squeeze(const Tensor& base, int64_t dim);
   Tensor whole(const Tensor& tensor) const;        // the storage that a tensor shows, as it is
@@ -198,10 +206,10 @@ Ex operator>=(Ex a, Ex b);
 Ex operator&&(Ex a, Ex b);
 Ex operator||(Ex a, Ex b);
 Ex operator!(Ex a);
-Ex number(const Ex& like, double value);   // a literal beside `like`; whole numbers stay integers for integer types
+Ex number(const Ex& like, double value);  // a literal beside `like`; whole numbers stay integers for integer types
 Ex number(const Ex& like, int64_t value);
-#define LL_NUMBER_OPERATOR(op)                                                                  \
-  inline Ex operator op(Ex a, double b) { return a op number(a, b); }                           \
+#define LL_NUMBER_OPERATOR(op)                                        \
+  inline Ex operator op(Ex a, double b) { return a op number(a, b); } \
   inline Ex operator op(double a, Ex b) { return number(b, a) op b; }
 LL_NUMBER_OPERATOR(+)
 LL_NUMBER_OPERATOR(-)
@@ -235,7 +243,7 @@ Ix operator*(const Ix& a, int64_t b);
 Ix operator*(int64_t a, const Ix& b);
 Ix div(const Ix& a, int64_t divisor);
 Ix mod(const Ix& a, int64_t divisor);
-Ex value(const Ix& index);   // as an i64 value
+Ex value(const Ix& index);  // as an i64 value
 
 // ---- shapes ----
 int64_t wrap_dim(int64_t dim, int64_t rank);  // -1 is the last; fails when out of range

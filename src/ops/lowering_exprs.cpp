@@ -20,13 +20,21 @@ Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
   const Ex& right = choice ? c : b;
   const bool joins = right.id != loops::none;
   if (joins && !left.open && !right.open && left.type != right.type)
-    fail(fmt::format("'{}' joins {} and {}", loops::info(function).text, name(left.type), name(right.type)), ErrorCode::internal);
+    fail(fmt::format("'{}' joins {} and {}", loops::info(function).text, name(left.type), name(right.type)),
+         ErrorCode::internal);
   const Ex& typed = joins && left.open ? right : left;
   // Every use of a literal takes a type of its own, so it is an expression of its own.
-  const auto use = [&](const Ex& x) { return x.open && program_.exprs[x.id].kind == loops::ExprKind::literal ? program_.literal(program_.exprs[x.id].literal) : x.id; };
+  const auto use = [&](const Ex& x) {
+    return x.open && program_.exprs[x.id].kind == loops::ExprKind::literal
+               ? program_.literal(program_.exprs[x.id].literal)
+               : x.id;
+  };
   Ex result{this, program_.call(function, use(a), use(b), use(c)), typed.type, typed.open};
   switch (signature) {
-    case loops::Signature::equality: case loops::Signature::ordering: case loops::Signature::logic: case loops::Signature::test:
+    case loops::Signature::equality:
+    case loops::Signature::ordering:
+    case loops::Signature::logic:
+    case loops::Signature::test:
       result.type = DType::boolean;
       result.open = false;
       break;
@@ -45,7 +53,8 @@ Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
 
 Ex Lowering::convert(Ex value, DType dtype) {
   if (value.open) {
-    const Literal literal = program_.exprs[value.id].kind == loops::ExprKind::literal ? program_.exprs[value.id].literal : Literal{};
+    const Literal literal =
+        program_.exprs[value.id].kind == loops::ExprKind::literal ? program_.exprs[value.id].literal : Literal{};
     const bool plain = program_.exprs[value.id].kind == loops::ExprKind::literal;
     if (plain && (is_float(dtype) || dtype == DType::c64)) return {this, value.id, compute_type(dtype), true};
     if (plain && is_integer(dtype) && literal.kind == Literal::Kind::integer) return {this, value.id, dtype, true};
@@ -55,7 +64,9 @@ Ex Lowering::convert(Ex value, DType dtype) {
   return {this, program_.cast(compute_type(dtype), value.id), compute_type(dtype), false};
 }
 
-Ex Lowering::rounded(Ex value, DType dtype) { return {this, program_.cast(dtype, value.id), compute_type(dtype), false}; }
+Ex Lowering::rounded(Ex value, DType dtype) {
+  return {this, program_.cast(dtype, value.id), compute_type(dtype), false};
+}
 
 Ex Lowering::value(const Ix& index) {
   Ex result{this, algebra_.emit(program_, index.sum), DType::i64, false};
@@ -102,9 +113,13 @@ Ex number(const Ex& like, int64_t value) { return like.lowering->literal(Literal
 
 Ix operator+(const Ix& a, const Ix& b) { return {a.lowering, a.lowering->algebra().add(a.sum, b.sum)}; }
 Ix operator-(const Ix& a, const Ix& b) { return {a.lowering, a.lowering->algebra().add_scaled(a.sum, b.sum, -1)}; }
-Ix operator+(const Ix& a, int64_t b) { return {a.lowering, a.lowering->algebra().add(a.sum, IndexAlgebra::constant(b))}; }
+Ix operator+(const Ix& a, int64_t b) {
+  return {a.lowering, a.lowering->algebra().add(a.sum, IndexAlgebra::constant(b))};
+}
 Ix operator-(const Ix& a, int64_t b) { return a + -b; }
-Ix operator-(int64_t a, const Ix& b) { return {b.lowering, b.lowering->algebra().add_scaled(IndexAlgebra::constant(a), b.sum, -1)}; }
+Ix operator-(int64_t a, const Ix& b) {
+  return {b.lowering, b.lowering->algebra().add_scaled(IndexAlgebra::constant(a), b.sum, -1)};
+}
 Ix operator*(const Ix& a, int64_t b) { return {a.lowering, a.lowering->algebra().scale(a.sum, b)}; }
 Ix operator*(int64_t a, const Ix& b) { return b * a; }
 Ix div(const Ix& a, int64_t divisor) { return {a.lowering, a.lowering->algebra().div(a.sum, divisor)}; }

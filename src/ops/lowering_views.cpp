@@ -15,7 +15,8 @@ constexpr int max_view_depth = 24;
 
 // Subscripts of `from` for the row-major element that `coordinates` address in `to`. Dimensions are matched in
 // groups of equal size, so that untouched dimensions stay untouched.
-std::vector<Sum> reshaped(IndexAlgebra& algebra, const Shape& from, const Shape& to, const std::vector<Sum>& coordinates) {
+std::vector<Sum> reshaped(IndexAlgebra& algebra, const Shape& from, const Shape& to,
+                          const std::vector<Sum>& coordinates) {
   std::vector<Sum> result(from.size());
   size_t a = 0, b = 0;
   while (a < from.size() || b < to.size()) {
@@ -59,7 +60,8 @@ std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coord
       next.reserve(view.rows.size());
       for (const AffineRow& row : view.rows) {
         Sum sum = IndexAlgebra::constant(row.constant);
-        for (const auto& [coordinate, coefficient] : row.terms) sum = algebra_.add_scaled(sum, coordinates[size_t(coordinate)], coefficient);
+        for (const auto& [coordinate, coefficient] : row.terms)
+          sum = algebra_.add_scaled(sum, coordinates[size_t(coordinate)], coefficient);
         next.push_back(std::move(sum));
       }
       coordinates = std::move(next);
@@ -93,7 +95,8 @@ Tensor Lowering::view(const Tensor& base, Shape shape, std::vector<AffineRow> ro
 
 Tensor Lowering::reshape(const Tensor& base, Shape shape) {
   if (base.shape == shape) return base;
-  require(product(shape) == base.size(), fmt::format("a tensor of shape {} can not be reshaped to {}", to_string(base.shape), to_string(shape)));
+  require(product(shape) == base.size(),
+          fmt::format("a tensor of shape {} can not be reshaped to {}", to_string(base.shape), to_string(shape)));
   return add_view(base, std::move(shape), {});
 }
 
@@ -125,7 +128,8 @@ Tensor Lowering::slice(const Tensor& base, int64_t dim, int64_t start, int64_t l
   Shape shape = base.shape;
   shape[size_t(dim)] = length;
   std::vector<AffineRow> rows;
-  for (int i = 0; i < int(base.rank()); ++i) rows.push_back(i == dim ? AffineRow{start, {{i, step}}} : AffineRow{0, {{i, 1}}});
+  for (int i = 0; i < int(base.rank()); ++i)
+    rows.push_back(i == dim ? AffineRow{start, {{i, step}}} : AffineRow{0, {{i, 1}}});
   if (start == 0 && step == 1 && length == base.shape[size_t(dim)]) return base;
   return view(base, std::move(shape), std::move(rows));
 }
@@ -134,7 +138,8 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
   dim = wrap_dim(dim, base.rank());
   const int64_t extent = base.shape[size_t(dim)];
   if (index < 0) index += extent;
-  require(index >= 0 && index < extent, fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(base.shape)));
+  require(index >= 0 && index < extent,
+          fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(base.shape)));
   Shape shape;
   std::vector<AffineRow> rows;
   for (int64_t i = 0; i < base.rank(); ++i) {
@@ -167,12 +172,14 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
 
 Tensor Lowering::expand(const Tensor& base, Shape shape) {
   if (base.shape == shape) return base;
-  require(shape.size() >= base.shape.size(), fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
+  require(shape.size() >= base.shape.size(),
+          fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
   const size_t skip = shape.size() - base.shape.size();
   std::vector<AffineRow> rows;
   for (size_t i = 0; i < base.shape.size(); ++i) {
     const int64_t from = base.shape[i], to = shape[skip + i];
-    require(from == to || from == 1, fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
+    require(from == to || from == 1,
+            fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
     rows.push_back(from == to ? AffineRow{0, {{int(skip + i), 1}}} : AffineRow{});
   }
   return view(base, std::move(shape), std::move(rows));

@@ -4,7 +4,9 @@
 namespace lightline::ops {
 namespace {
 
-Tensor uniform(Lowering& l, const Shape& shape) { return l.opaque("random", {}, {{"distribution", std::string("uniform")}}, {{DType::f32, shape}})[0]; }
+Tensor uniform(Lowering& l, const Shape& shape) {
+  return l.opaque("random", {}, {{"distribution", std::string("uniform")}}, {{DType::f32, shape}})[0];
+}
 
 // The kept elements, scaled by 1 / (1 - p), and the mask of what is kept.
 void native_dropout(OpCall& c) {
@@ -19,7 +21,8 @@ void native_dropout(OpCall& c) {
   const Tensor draws = uniform(l, x.shape);
   const Tensor mask = l.map(DType::boolean, x.shape, [&](const Indices& i) { return l.read(draws, i) >= p; });
   const double factor = p < 1 ? 1 / (1 - p) : 0;
-  c.give(l.map(x.dtype, x.shape, [&](const Indices& i) { return select(l.read(mask, i), l.read(x, i) * factor, 0.0); }));
+  c.give(
+      l.map(x.dtype, x.shape, [&](const Indices& i) { return select(l.read(mask, i), l.read(x, i) * factor, 0.0); }));
   c.give(mask);
 }
 
@@ -28,7 +31,8 @@ void native_dropout_backward(OpCall& c) {
   const Tensor grad = c.tensor("grad_output"), mask = c.tensor("mask");
   require(grad.shape == mask.shape, "the gradient and the mask have one shape");
   const double scale = c.number("scale", 1);
-  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype) * scale; }));
+  c.give(l.map(grad.dtype, grad.shape,
+               [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype) * scale; }));
 }
 
 // A leaky relu whose slope is drawn for every element while training. `noise` holds the slopes.
@@ -36,13 +40,17 @@ struct Rrelu {
   double lower, upper;
   bool training;
 };
-Rrelu rrelu_call(const OpCall& c) { return {c.number("lower", 0.125), c.number("upper", 1.0 / 3), c.flag("training", false)}; }
+Rrelu rrelu_call(const OpCall& c) {
+  return {c.number("lower", 0.125), c.number("upper", 1.0 / 3), c.flag("training", false)};
+}
 
 Ex leaky(Ex x, Ex value, double slope) { return select(x > 0.0, value, value * slope); }
 
 Tensor slopes(Lowering& l, const Tensor& x, const Rrelu& r) {
   const Tensor draws = uniform(l, x.shape);
-  return l.map(x.dtype, x.shape, [&](const Indices& i) { return select(l.read(x, i) <= 0.0, convert(l.read(draws, i), x.dtype) * (r.upper - r.lower) + r.lower, 1.0); });
+  return l.map(x.dtype, x.shape, [&](const Indices& i) {
+    return select(l.read(x, i) <= 0.0, convert(l.read(draws, i), x.dtype) * (r.upper - r.lower) + r.lower, 1.0);
+  });
 }
 
 enum class NoiseResult : uint8_t { none, written, returned };
@@ -52,7 +60,8 @@ void rrelu(OpCall& c, NoiseResult noise_result) {
   const Tensor x = c.tensor("self");
   const Rrelu r = rrelu_call(c);
   if (!r.training) {
-    c.give(l.map(x.dtype, x.shape, [&](const Indices& i) { return leaky(l.read(x, i), l.read(x, i), (r.lower + r.upper) / 2); }));
+    c.give(l.map(x.dtype, x.shape,
+                 [&](const Indices& i) { return leaky(l.read(x, i), l.read(x, i), (r.lower + r.upper) / 2); }));
     if (noise_result == NoiseResult::returned) c.give(l.copy(c.tensor("noise")));
     return;
   }
@@ -70,7 +79,9 @@ void rrelu_backward(OpCall& c) {
   const Tensor noise = drawn ? c.tensor("noise") : x;
   require(grad.shape == x.shape && noise.shape == x.shape, "the gradient, the input and the noise have one shape");
   require(grad.dtype == x.dtype && noise.dtype == x.dtype, "the gradient, the input and the noise have one dtype");
-  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return drawn ? l.read(grad, i) * l.read(noise, i) : leaky(l.read(x, i), l.read(grad, i), (r.lower + r.upper) / 2); }));
+  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) {
+    return drawn ? l.read(grad, i) * l.read(noise, i) : leaky(l.read(x, i), l.read(grad, i), (r.lower + r.upper) / 2);
+  }));
 }
 
 }  // namespace
@@ -80,8 +91,10 @@ void register_noise(Registry& r) {
   r.add("native_dropout_backward", "grad_output, mask, scale", native_dropout_backward);
   r.add("rrelu", "self, lower, upper, training", [](OpCall& c) { rrelu(c, NoiseResult::none); });
   r.add("rrelu_with_noise", "self, noise, lower, upper, training", [](OpCall& c) { rrelu(c, NoiseResult::written); });
-  r.add("rrelu_with_noise_functional", "self, noise, lower, upper, training", [](OpCall& c) { rrelu(c, NoiseResult::returned); });
-  r.add("rrelu_with_noise_backward", "grad_output, self, noise, lower, upper, training, self_is_result", rrelu_backward);
+  r.add("rrelu_with_noise_functional", "self, noise, lower, upper, training",
+        [](OpCall& c) { rrelu(c, NoiseResult::returned); });
+  r.add("rrelu_with_noise_backward", "grad_output, self, noise, lower, upper, training, self_is_result",
+        rrelu_backward);
 }
 
 }  // namespace lightline::ops

@@ -8,7 +8,8 @@
 namespace lightline::ops {
 
 Tensor normalised(Lowering& l, const Tensor& x, DType dtype, const NormOperands& operands) {
-  if (category(x.dtype) != Category::floating) fail(fmt::format("{} can not be normalised", name(x.dtype)), ErrorCode::type);
+  if (category(x.dtype) != Category::floating)
+    fail(fmt::format("{} can not be normalised", name(x.dtype)), ErrorCode::type);
   const DType wide = compute_type(x.dtype);
   require_broadcasts(operands.scale, x.shape, "the scale");
   for (const auto* operand : {&operands.mean, &operands.weight, &operands.bias})
@@ -24,7 +25,9 @@ Tensor normalised(Lowering& l, const Tensor& x, DType dtype, const NormOperands&
 }
 
 Tensor inverse_deviation(Lowering& l, const Tensor& squares, double count, double eps) {
-  return l.map(compute_type(squares.dtype), squares.shape, [&](const Indices& i) { return call(Function::rsqrt, (count == 1 ? l.read(squares, i) : l.read(squares, i) / count) + eps); });
+  return l.map(compute_type(squares.dtype), squares.shape, [&](const Indices& i) {
+    return call(Function::rsqrt, (count == 1 ? l.read(squares, i) : l.read(squares, i) / count) + eps);
+  });
 }
 
 Tensor per_channel(Lowering& l, const Tensor& vector, int64_t rank) {
@@ -44,12 +47,15 @@ ReducedDims all_but_channel(const Shape& shape) {
 Tensor scaled(Lowering& l, const Tensor& scale, const std::optional<Tensor>& weight) {
   if (!weight) return scale;
   const DType wide = compute_type(scale.dtype);
-  return l.map(wide, broadcast(scale.shape, weight->shape), [&](const Indices& i) { return l.read_broadcast(scale, i) * convert(l.read_broadcast(*weight, i), wide); });
+  return l.map(wide, broadcast(scale.shape, weight->shape), [&](const Indices& i) {
+    return l.read_broadcast(scale, i) * convert(l.read_broadcast(*weight, i), wide);
+  });
 }
 
 Tensor grouped(Lowering& l, const Tensor& x, int64_t groups) {
   require(x.rank() >= 2, "a tensor with channels has rank 2 or more");
-  require(groups > 0 && x.shape[1] % groups == 0, fmt::format("{} channels do not divide into {} groups", x.shape[1], groups));
+  require(groups > 0 && x.shape[1] % groups == 0,
+          fmt::format("{} channels do not divide into {} groups", x.shape[1], groups));
   Shape shape{x.shape[0], groups, x.shape[1] / groups};
   shape.insert(shape.end(), x.shape.begin() + 2, x.shape.end());
   return l.reshape(x, shape);
@@ -58,7 +64,8 @@ Tensor grouped(Lowering& l, const Tensor& x, int64_t groups) {
 Tensor spread_groups(Lowering& l, const Tensor& statistic, int64_t channels, int64_t rank) {
   require(statistic.rank() >= 2, "a statistic per group has rank 2 or more");
   const int64_t batch = statistic.shape[0], groups = statistic.shape[1];
-  require(groups > 0 && channels % groups == 0 && statistic.size() == batch * groups, "a statistic does not have one value per group");
+  require(groups > 0 && channels % groups == 0 && statistic.size() == batch * groups,
+          "a statistic does not have one value per group");
   Shape shape(size_t(rank), 1);
   shape[0] = batch;
   shape[1] = channels;
@@ -69,7 +76,8 @@ void give_statistic(OpCall& c, size_t i, const Tensor& statistic, const Shape& s
   Lowering& l = c.lowering();
   const auto recorded = c.recorded(i);
   const DType dtype = recorded ? recorded->dtype : statistic.dtype;
-  if (recorded && recorded->shape == Shape{0} && shape != Shape{0}) return c.give(l.map(dtype, {0}, [&](const Indices&) { return l.convert(l.literal(Literal::of(0.0)), dtype); }));
+  if (recorded && recorded->shape == Shape{0} && shape != Shape{0})
+    return c.give(l.map(dtype, {0}, [&](const Indices&) { return l.convert(l.literal(Literal::of(0.0)), dtype); }));
   c.give(l.cast(l.reshape(statistic, shape), dtype));
 }
 
@@ -105,8 +113,10 @@ void rms_norm(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("input");
   const ReducedDims dims = normalised_dims(c, x);
-  const double eps = c.number("eps", x.dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
-  const Tensor squares = reduce_dims(l, compute_type(x.dtype), Reducer::sum, dims, true, [&](const Indices& at) { return l.read(x, at) * l.read(x, at); });
+  const double eps = c.number(
+      "eps", x.dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
+  const Tensor squares = reduce_dims(l, compute_type(x.dtype), Reducer::sum, dims, true,
+                                     [&](const Indices& at) { return l.read(x, at) * l.read(x, at); });
   const Tensor rstd = inverse_deviation(l, squares, double(dims.count()), eps);
   c.give(normalised(l, x, x.dtype, {{}, rstd, c.tensor_if("weight"), {}}));
   if (c.node().results.size() > 1) give_statistic(c, 1, rstd, rstd.shape);
@@ -121,7 +131,9 @@ void group_norm(OpCall& c, std::string_view groups_name) {
   const Moments m = moments(l, by_group, dims);
   const Tensor rstd = inverse_deviation(l, m.squares, double(dims.count()), c.number("eps", 1e-5));
   const auto weight = c.tensor_if("weight"), bias = c.tensor_if("bias");
-  const auto channel = [&](const std::optional<Tensor>& t) { return t ? std::optional(per_channel(l, *t, x.rank())) : std::nullopt; };
+  const auto channel = [&](const std::optional<Tensor>& t) {
+    return t ? std::optional(per_channel(l, *t, x.rank())) : std::nullopt;
+  };
   const auto spread = [&](const Tensor& t) { return spread_groups(l, t, x.shape[1], x.rank()); };
   c.give(normalised(l, x, x.dtype, {spread(m.mean), scaled(l, spread(rstd), channel(weight)), {}, channel(bias)}));
   if (c.node().results.size() < 2) return;
@@ -135,8 +147,11 @@ void weight_norm(OpCall& c, bool with_norms) {
   const Tensor v = c.tensor("v"), g = c.tensor("g");
   const DType wide = compute_type(v.dtype);
   const Tensor norms = norm_except(l, v, 2, c.integer("dim", 0));
-  const Tensor scale = l.map(wide, broadcast(g.shape, norms.shape), [&](const Indices& i) { return convert(l.read_broadcast(g, i), wide) / l.read_broadcast(norms, i); });
-  c.give(l.map(v.dtype, broadcast(v.shape, scale.shape), [&](const Indices& i) { return l.read_broadcast(v, i) * l.read_broadcast(scale, i); }));
+  const Tensor scale = l.map(wide, broadcast(g.shape, norms.shape), [&](const Indices& i) {
+    return convert(l.read_broadcast(g, i), wide) / l.read_broadcast(norms, i);
+  });
+  c.give(l.map(v.dtype, broadcast(v.shape, scale.shape),
+               [&](const Indices& i) { return l.read_broadcast(v, i) * l.read_broadcast(scale, i); }));
   if (with_norms) give_statistic(c, 1, norms, g.shape);
 }
 

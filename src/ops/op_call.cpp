@@ -62,7 +62,8 @@ DType result_type(const std::vector<Operand>& operands) {
     }
   }
   std::optional<DType> result = dimensioned;
-  if (zero && (!result || category(*zero) > category(*result))) result = result && category(*zero) == Category::complex ? DType::c64 : *zero;
+  if (zero && (!result || category(*zero) > category(*result)))
+    result = result && category(*zero) == Category::complex ? DType::c64 : *zero;
   if (scalar && (!result || *scalar > category(*result))) result = default_dtype(*scalar);
   return result.value_or(DType::f32);
 }
@@ -70,7 +71,8 @@ DType result_type(const std::vector<Operand>& operands) {
 std::string_view OpCall::overload() const {
   const size_t first = node_.target.find('.');
   const size_t last = node_.target.rfind('.');
-  return first == std::string::npos || first == last ? std::string_view() : std::string_view(node_.target).substr(last + 1);
+  return first == std::string::npos || first == last ? std::string_view()
+                                                     : std::string_view(node_.target).substr(last + 1);
 }
 
 const Argument* OpCall::argument(std::string_view name) const {
@@ -147,7 +149,8 @@ Operand OpCall::operand(std::string_view name) const {
   if (auto found = tensor_if(name)) return {std::move(found), {}};
   const Argument* value = argument(name);
   if (!value || std::holds_alternative<std::monostate>(*value)) fail(fmt::format("the argument '{}' is missing", name));
-  const bool plain = std::holds_alternative<bool>(*value) || std::holds_alternative<int64_t>(*value) || std::holds_alternative<double>(*value) || std::holds_alternative<std::complex<double>>(*value);
+  const bool plain = std::holds_alternative<bool>(*value) || std::holds_alternative<int64_t>(*value) ||
+                     std::holds_alternative<double>(*value) || std::holds_alternative<std::complex<double>>(*value);
   if (!plain) fail(fmt::format("the argument '{}' is neither a tensor nor a number", name), ErrorCode::type);
   return {std::nullopt, *value};
 }
@@ -165,7 +168,8 @@ int64_t OpCall::integer(std::string_view name) const {
   if (const auto* b = std::get_if<bool>(value)) return *b;
   if (const auto* d = std::get_if<double>(value); d && std::nearbyint(*d) == *d) return int64_t(*d);
   if (const auto* list = std::get_if<std::vector<int64_t>>(value); list && list->size() == 1) return (*list)[0];
-  fail(fmt::format("the argument '{}' is not an integer known when the program was captured", name), ErrorCode::unsupported);
+  fail(fmt::format("the argument '{}' is not an integer known when the program was captured", name),
+       ErrorCode::unsupported);
 }
 
 int64_t OpCall::integer(std::string_view name, int64_t fallback) const { return has(name) ? integer(name) : fallback; }
@@ -207,7 +211,9 @@ std::vector<int64_t> OpCall::integers(std::string_view name) const {
   return {integer(name)};
 }
 
-std::vector<int64_t> OpCall::integers(std::string_view name, std::vector<int64_t> fallback) const { return has(name) ? integers(name) : std::move(fallback); }
+std::vector<int64_t> OpCall::integers(std::string_view name, std::vector<int64_t> fallback) const {
+  return has(name) ? integers(name) : std::move(fallback);
+}
 
 std::vector<int64_t> OpCall::integers(std::string_view name, size_t count, int64_t fallback) const {
   std::vector<int64_t> list = has(name) ? integers(name) : std::vector<int64_t>{};

@@ -32,7 +32,8 @@ DType floating_type(DType dtype);
 class OpCall {
  public:
   // `parameters`: the names in order, separated by commas, for sources that pass arguments by position.
-  OpCall(Lowering& lowering, const graph::Graph& graph, const graph::Node& node, std::string_view parameters, const std::vector<std::optional<Tensor>>& values)
+  OpCall(Lowering& lowering, const graph::Graph& graph, const graph::Node& node, std::string_view parameters,
+         const std::vector<std::optional<Tensor>>& values)
       : lowering_(lowering), graph_(graph), node_(node), parameters_(parameters), values_(values) {}
 
   Lowering& lowering() { return lowering_; }
@@ -66,7 +67,8 @@ class OpCall {
 
   // Runs the graph that an argument names on the given tensors and gives its results.
   std::vector<Tensor> lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs);
-  std::function<std::vector<Tensor>(const graph::Graph& body, const std::vector<Tensor>& inputs)> lower_graph;  // set by `lower`
+  std::function<std::vector<Tensor>(const graph::Graph& body, const std::vector<Tensor>& inputs)>
+      lower_graph;  // set by `lower`
 
   // ---- results ----
   void give(Tensor tensor) { results.push_back(std::move(tensor)); }
@@ -75,7 +77,8 @@ class OpCall {
   std::vector<std::string> assumptions;  // said in every report
 
   // ---- elementwise ----
-  Ex read_as(const Operand& operand, const Indices& index, DType dtype);  // broadcast, converted to dtype's compute type
+  Ex read_as(const Operand& operand, const Indices& index,
+             DType dtype);  // broadcast, converted to dtype's compute type
   // Broadcasts the operands, computes in `compute`, stores `result`.
   using ElementBody = std::function<Ex(const std::vector<Ex>&)>;
   Tensor elementwise(const std::vector<Operand>& operands, DType compute, DType result, const ElementBody& body);

@@ -27,7 +27,8 @@ void select_backward(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   int64_t index = c.integer("index");
   if (index < 0) index += sizes[dim];
-  require(index >= 0 && index < sizes[dim], fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(sizes)));
+  require(index >= 0 && index < sizes[dim],
+          fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(sizes)));
   const Tensor row = l.unsqueeze(grad, int64_t(dim));
   c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
     Indices at = i;
@@ -59,8 +60,10 @@ void diagonal_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor grad = c.tensor("grad_output");
   const Shape sizes = input_sizes(c);
-  require(sizes.size() >= 2 && grad.shape.size() + 1 == sizes.size(), "the gradient of a diagonal has one dimension less than the input");
-  const auto row = size_t(wrap_dim(c.integer("dim1", 0), int64_t(sizes.size()))), column = size_t(wrap_dim(c.integer("dim2", 1), int64_t(sizes.size())));
+  require(sizes.size() >= 2 && grad.shape.size() + 1 == sizes.size(),
+          "the gradient of a diagonal has one dimension less than the input");
+  const auto row = size_t(wrap_dim(c.integer("dim1", 0), int64_t(sizes.size()))),
+             column = size_t(wrap_dim(c.integer("dim2", 1), int64_t(sizes.size())));
   require(row != column, "a diagonal needs two different dimensions");
   const int64_t offset = c.integer("offset", 0);
   c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
@@ -73,7 +76,8 @@ void diagonal_backward(OpCall& c) {
 }
 
 // Adds what several places of a result took from one place of the input. Narrow floats add up in f32.
-void give_sum(OpCall& c, const Tensor& grad, const Shape& shape, const Shape& domain, const std::function<ScatterWrite(const Indices&)>& body, bool drop = false) {
+void give_sum(OpCall& c, const Tensor& grad, const Shape& shape, const Shape& domain,
+              const std::function<ScatterWrite(const Indices&)>& body, bool drop = false) {
   Lowering& l = c.lowering();
   c.give(l.cast(l.scatter(compute_type(grad.dtype), shape, zero(), Reducer::sum, domain, body, drop), grad.dtype));
 }
@@ -86,7 +90,8 @@ void unfold_backward(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   const int64_t step = c.integer("step");
   require(step >= 1 && step <= int64_t(1) << 40, "an unfolding's step is positive");
-  for (size_t i = 0; i < sizes.size(); ++i) require(i == dim || grad.shape[i] == sizes[i], "the gradient of an unfolding has the input's other extents");
+  for (size_t i = 0; i < sizes.size(); ++i)
+    require(i == dim || grad.shape[i] == sizes[i], "the gradient of an unfolding has the input's other extents");
   const int64_t last = (grad.shape[dim] - 1) * step + grad.shape.back() - 1;
   require(grad.size() == 0 || last < sizes[dim], "the gradient of an unfolding reaches beyond the input");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
@@ -105,7 +110,9 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
   require(count >= 0, "an embedding has a negative number of rows");
   Shape expected = rows.shape;
   expected.push_back(grad.shape.empty() ? 0 : grad.shape.back());
-  require(is_integer(rows.dtype) && grad.shape == expected, fmt::format("the gradient of an embedding is {} for indices of shape {}", to_string(grad.shape), to_string(rows.shape)));
+  require(is_integer(rows.dtype) && grad.shape == expected,
+          fmt::format("the gradient of an embedding is {} for indices of shape {}", to_string(grad.shape),
+                      to_string(rows.shape)));
   const int64_t width = grad.shape.back();
   const auto row = [&](const Indices& at) {
     const Ex own = convert(l.read(rows, at), DType::i64);
@@ -113,12 +120,22 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
   };
   std::optional<Tensor> frequency;
   if (c.flag("scale_grad_by_freq", false))
-    frequency = l.scatter(DType::f32, {count}, zero(), Reducer::sum, rows.shape, [&](const Indices& at) { return ScatterWrite{{row(at)}, l.convert(l.literal(Literal::of(int64_t(1))), DType::f32)}; }, padding >= 0);
-  give_sum(c, grad, {count, width}, grad.shape, [&](const Indices& i) {
-    const Indices at(i.begin(), i.end() - 1);
-    const Ex value = l.read(grad, i);
-    return ScatterWrite{{row(at), i.back()}, frequency ? value / convert(l.read(*frequency, {row(at)}, Literal::of(int64_t(1))), value.type) : value};
-  }, padding >= 0);
+    frequency = l.scatter(
+        DType::f32, {count}, zero(), Reducer::sum, rows.shape,
+        [&](const Indices& at) {
+          return ScatterWrite{{row(at)}, l.convert(l.literal(Literal::of(int64_t(1))), DType::f32)};
+        },
+        padding >= 0);
+  give_sum(
+      c, grad, {count, width}, grad.shape,
+      [&](const Indices& i) {
+        const Indices at(i.begin(), i.end() - 1);
+        const Ex value = l.read(grad, i);
+        return ScatterWrite{
+            {row(at), i.back()},
+            frequency ? value / convert(l.read(*frequency, {row(at)}, Literal::of(int64_t(1))), value.type) : value};
+      },
+      padding >= 0);
 }
 
 // The gradient of max.dim and its kin goes to the positions that were chosen.
@@ -134,7 +151,8 @@ void value_selecting_backward(OpCall& c) {
   }
   Shape expected = sizes;
   expected[dim] = 1;
-  require(is_integer(positions.dtype) && grad.shape == expected && positions.shape == expected, "the gradient and the positions have one value per line");
+  require(is_integer(positions.dtype) && grad.shape == expected && positions.shape == expected,
+          "the gradient and the positions have one value per line");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
     Indices target = i;
     target[dim] = l.index(l.read(positions, i));
@@ -149,7 +167,8 @@ void index_select_backward(OpCall& c) {
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   Shape expected = sizes;
   if (!expected.empty()) expected[dim] = index.size();
-  require(is_integer(index.dtype) && index.rank() <= 1 && grad.shape == expected, "the gradient of a selection has one slice per index");
+  require(is_integer(index.dtype) && index.rank() <= 1 && grad.shape == expected,
+          "the gradient of a selection has one slice per index");
   give_sum(c, grad, sizes, grad.shape, [&](const Indices& i) {
     Indices target = i;
     if (!target.empty()) target[dim] = l.index(l.read(index, index.shape.empty() ? Indices{} : Indices{i[dim]}));
@@ -164,8 +183,10 @@ void register_placement_backward(Registry& r) {
   r.add("slice_backward", "grad_output, input_sizes, dim, start, end, step", slice_backward);
   r.add("diagonal_backward", "grad_output, input_sizes, offset, dim1, dim2", diagonal_backward);
   r.add("unfold_backward", "grad_in, input_sizes, dim, size, step", unfold_backward);
-  r.add("embedding_dense_backward", "grad_output, indices, num_weights, padding_idx, scale_grad_by_freq", [](OpCall& c) { embedding_backward(c, "grad_output"); });
-  r.add("embedding_backward", "grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse", [](OpCall& c) { embedding_backward(c, "grad"); });
+  r.add("embedding_dense_backward", "grad_output, indices, num_weights, padding_idx, scale_grad_by_freq",
+        [](OpCall& c) { embedding_backward(c, "grad_output"); });
+  r.add("embedding_backward", "grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse",
+        [](OpCall& c) { embedding_backward(c, "grad"); });
   r.add("value_selecting_reduction_backward", "grad, dim, indices, sizes, keepdim", value_selecting_backward);
   r.add("index_select_backward", "grad, self_sizes, dim, index", index_select_backward);
 }

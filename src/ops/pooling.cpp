@@ -57,7 +57,9 @@ void require_setting(int64_t value, int64_t least, std::string_view what) {
 }
 
 Windows windows_over(const Tensor& x, size_t spatial) {
-  require(x.shape.size() == spatial + 1 || x.shape.size() == spatial + 2, fmt::format("a pool over {} dimensions needs a tensor of rank {} or {}, not {}", spatial, spatial + 1, spatial + 2, x.rank()));
+  require(x.shape.size() == spatial + 1 || x.shape.size() == spatial + 2,
+          fmt::format("a pool over {} dimensions needs a tensor of rank {} or {}, not {}", spatial, spatial + 1,
+                      spatial + 2, x.rank()));
   Windows w{{x.shape.begin(), x.shape.end() - std::ptrdiff_t(spatial)}, {}};
   for (size_t i = w.lead.size(); i < x.shape.size(); ++i) w.dims.push_back({.in = x.shape[i]});
   return w;
@@ -76,7 +78,8 @@ int64_t pooled_extent(const WindowDim& d, bool ceil_mode) {
 
 Windows sliding_windows(const OpCall& c, const Tensor& x, size_t spatial) {
   Windows w = windows_over(x, spatial);
-  const auto kernel = c.integers("kernel_size", spatial, 1), padding = c.integers("padding", spatial, 0), dilation = c.integers("dilation", spatial, 1);
+  const auto kernel = c.integers("kernel_size", spatial, 1), padding = c.integers("padding", spatial, 0),
+             dilation = c.integers("dilation", spatial, 1);
   const bool has_stride = c.has("stride") && !c.integers("stride").empty();
   const auto stride = has_stride ? c.integers("stride", spatial, 1) : kernel;
   for (size_t i = 0; i < spatial; ++i) {
@@ -99,7 +102,8 @@ Windows adaptive_windows(const Tensor& x, const Shape& output) {
     d.out = output[i];
     int64_t reach = 0;
     require(d.out >= 0 && d.in > 0, "an adaptive pool needs input elements and no negative output size");
-    if (__builtin_mul_overflow(d.in, d.out + 1, &reach)) fail("an adaptive pool's sizes are too large", ErrorCode::limit);
+    if (__builtin_mul_overflow(d.in, d.out + 1, &reach))
+      fail("an adaptive pool's sizes are too large", ErrorCode::limit);
     d.uneven = d.out > 0 && d.in % d.out != 0;
     d.taps = d.stride = d.out == 0 ? 1 : d.in / d.out;
     if (!d.uneven) continue;
@@ -112,14 +116,16 @@ Windows adaptive_windows(const Tensor& x, const Shape& output) {
 
 // ---- averages ----
 
-WindowSize::WindowSize(const OpCall& c, const Windows& w) : windows_(w), padding_counts_(c.flag("count_include_pad", true)) {
+WindowSize::WindowSize(const OpCall& c, const Windows& w)
+    : windows_(w), padding_counts_(c.flag("count_include_pad", true)) {
   if (!c.has("divisor_override")) return;
   override_ = c.integer("divisor_override");
   require(override_ != 0, "an average pool's divisor is zero");
 }
 
 int64_t WindowSize::extent_if_constant(const WindowDim& d) const {
-  const bool varies = d.uneven || (d.padding > 0 && !padding_counts_) || (d.out - 1) * d.stride + d.taps > d.in + 2 * d.padding;
+  const bool varies =
+      d.uneven || (d.padding > 0 && !padding_counts_) || (d.out - 1) * d.stride + d.taps > d.in + 2 * d.padding;
   return varies ? 0 : d.taps;
 }
 
@@ -137,9 +143,12 @@ Ex WindowSize::at(Lowering& l, const Indices& output, DType wide) const {
     const Ix begin = d.begin(output[windows_.lead.size() + i]);
     const Ex last = value(begin + d.taps);
     Ex extent = last;
-    if (d.uneven) extent = value(d.end(output[windows_.lead.size() + i]) - begin);
-    else if (padding_counts_) extent = min(last, double(d.in + d.padding)) - value(begin);
-    else extent = min(last, double(d.in)) - max(value(begin), 0.0);
+    if (d.uneven)
+      extent = value(d.end(output[windows_.lead.size() + i]) - begin);
+    else if (padding_counts_)
+      extent = min(last, double(d.in + d.padding)) - value(begin);
+    else
+      extent = min(last, double(d.in)) - max(value(begin), 0.0);
     varying = varying ? *varying * extent : extent;
   }
   if (!varying) return whole(constant);
@@ -159,7 +168,8 @@ Tensor average(OpCall& c, const Tensor& x, const Windows& w) {
   return l.map(x.dtype, sum.shape, [&](const Indices& o) {
     const Ex total = l.read(sum, o), divisor = size.at(l, o, wide);
     if (!is_integer(wide)) return total / divisor;
-    return select(total < 0.0, -call(Function::div, -total, divisor), call(Function::div, total, divisor));  // toward zero
+    return select(total < 0.0, -call(Function::div, -total, divisor),
+                  call(Function::div, total, divisor));  // toward zero
   });
 }
 
@@ -185,13 +195,16 @@ Ex candidate(Lowering& l, const Tensor& x, const Windows& w, const Indices& o, c
 }
 
 Tensor maxima(Lowering& l, const Tensor& x, const Windows& w) {
-  require(category(x.dtype) == Category::integer || category(x.dtype) == Category::floating, "a maximum pool needs ordered numbers");
-  return l.reduce(x.dtype, w.output(), Reducer::max, w.taps(), [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
+  require(category(x.dtype) == Category::integer || category(x.dtype) == Category::floating,
+          "a maximum pool needs ordered numbers");
+  return l.reduce(x.dtype, w.output(), Reducer::max, w.taps(),
+                  [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
 }
 
 // Where the maxima lie, as row-major positions in the plane of pooled dimensions.
 Tensor maximum_positions(Lowering& l, const Tensor& x, const Windows& w) {
-  const Tensor tap = l.reduce(DType::i64, w.output(), Reducer::argmax, w.taps(), [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
+  const Tensor tap = l.reduce(DType::i64, w.output(), Reducer::argmax, w.taps(),
+                              [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
   return l.map(DType::i64, tap.shape, [&](const Indices& o) {
     const Ex chosen = l.read(tap, o);
     std::optional<Ex> flat;
@@ -230,7 +243,8 @@ void unpool(OpCall& c, size_t spatial) {
   const Tensor x = c.tensor("self"), positions = c.tensor("indices");
   require(is_integer(positions.dtype), "positions are integers");
   require(x.shape == positions.shape && x.shape.size() > spatial, "values and positions have one shape");
-  const Shape lead(x.shape.begin(), x.shape.end() - std::ptrdiff_t(spatial)), size = c.integers("output_size", spatial, 1);
+  const Shape lead(x.shape.begin(), x.shape.end() - std::ptrdiff_t(spatial)),
+      size = c.integers("output_size", spatial, 1);
   Shape flat = lead, shape = lead;
   flat.push_back(product(size));
   shape.insert(shape.end(), size.begin(), size.end());
@@ -248,22 +262,34 @@ void register_pooling(Registry& r) {
   const std::string window = "self, kernel_size, stride, padding, ";
   for (size_t n = 1; n <= 3; ++n) {
     const std::string d = fmt::format("{}d", n);
-    r.add("max_pool" + d, window + "dilation, ceil_mode, return_indices", [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), c.flag("return_indices", false)); }, {fmt::format("torch.nn.functional._max_pool{}d", n)});
-    r.add("max_pool" + d + "_with_indices", window + "dilation, ceil_mode", [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), true); });
-    r.add("avg_pool" + d, window + "ceil_mode, count_include_pad, divisor_override", [n](OpCall& c) { c.give(average(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n))); });
-    r.add("adaptive_avg_pool" + d, "self, output_size", [n](OpCall& c) {
-      const Tensor x = c.tensor("self");
-      c.give(average(c, x, adaptive_windows(x, output_size(c, x, n))));
-    }, {"_adaptive_avg_pool" + d});
-    r.add("adaptive_max_pool" + d, "self, output_size", [n](OpCall& c) {
-      const Tensor x = c.tensor("self");
-      give_maxima(c, x, adaptive_windows(x, output_size(c, x, n)), true);
-    }, {"adaptive_max_pool" + d + "_with_indices"});
+    r.add("max_pool" + d, window + "dilation, ceil_mode, return_indices",
+          [n](OpCall& c) {
+            give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), c.flag("return_indices", false));
+          },
+          {fmt::format("torch.nn.functional._max_pool{}d", n)});
+    r.add("max_pool" + d + "_with_indices", window + "dilation, ceil_mode",
+          [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), true); });
+    r.add("avg_pool" + d, window + "ceil_mode, count_include_pad, divisor_override",
+          [n](OpCall& c) { c.give(average(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n))); });
+    r.add("adaptive_avg_pool" + d, "self, output_size",
+          [n](OpCall& c) {
+            const Tensor x = c.tensor("self");
+            c.give(average(c, x, adaptive_windows(x, output_size(c, x, n))));
+          },
+          {"_adaptive_avg_pool" + d});
+    r.add("adaptive_max_pool" + d, "self, output_size",
+          [n](OpCall& c) {
+            const Tensor x = c.tensor("self");
+            give_maxima(c, x, adaptive_windows(x, output_size(c, x, n)), true);
+          },
+          {"adaptive_max_pool" + d + "_with_indices"});
   }
   r.add("max_unpool2d", "self, indices, output_size", [](OpCall& c) { unpool(c, 2); });
   r.add("max_unpool3d", "self, indices, output_size, stride, padding", [](OpCall& c) { unpool(c, 3); });
   for (const char* name : {"fractional_max_pool2d", "fractional_max_pool3d"})
-    r.add(name, "self, kernel_size, output_size, random_samples", [name = std::string(name)](OpCall& c) { give_opaque(c, name, {c.tensor("self"), c.tensor("random_samples")}); });
+    r.add(name, "self, kernel_size, output_size, random_samples", [name = std::string(name)](OpCall& c) {
+      give_opaque(c, name, {c.tensor("self"), c.tensor("random_samples")});
+    });
   register_pooling_backward(r);
 }
 

@@ -13,7 +13,8 @@ struct WindowDim {
   int64_t stride = 1;
   int64_t padding = 0;
   int64_t dilation = 1;
-  bool uneven = false;  // adaptive, and the sizes do not divide: output o covers floor(o * in / out) to ceil((o + 1) * in / out)
+  bool uneven =
+      false;  // adaptive, and the sizes do not divide: output o covers floor(o * in / out) to ceil((o + 1) * in / out)
 
   Ix begin(const Ix& o) const { return uneven ? div(o * in, out) : o * stride - padding; }
   Ix end(const Ix& o) const { return div(o * in + (in + out - 1), out); }  // of uneven windows

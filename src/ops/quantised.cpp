@@ -23,28 +23,37 @@ Parameters per_tensor(OpCall& c, DType compute) {
 }
 
 // Parameters that are read where `place` says. A zero point of another type is converted.
-Parameters by_place(OpCall& c, const Tensor& scales, const std::optional<Tensor>& zeros, DType compute, const std::function<Indices(const Indices&)>& place) {
+Parameters by_place(OpCall& c, const Tensor& scales, const std::optional<Tensor>& zeros, DType compute,
+                    const std::function<Indices(const Indices&)>& place) {
   Lowering& l = c.lowering();
-  Parameters parameters{[&l, scales, compute, place](const Indices& i) { return convert(l.read(scales, place(i)), compute); }, {}};
-  if (zeros) parameters.zero = [&l, zeros = *zeros, compute, place](const Indices& i) { return convert(l.read(zeros, place(i)), compute); };
+  Parameters parameters{
+      [&l, scales, compute, place](const Indices& i) { return convert(l.read(scales, place(i)), compute); }, {}};
+  if (zeros)
+    parameters.zero = [&l, zeros = *zeros, compute, place](const Indices& i) {
+      return convert(l.read(zeros, place(i)), compute);
+    };
   return parameters;
 }
 
-std::optional<Tensor> shaped(Lowering& l, const std::optional<Tensor>& tensor, const Shape& shape) { return tensor ? std::optional(l.reshape(*tensor, shape)) : std::nullopt; }
+std::optional<Tensor> shaped(Lowering& l, const std::optional<Tensor>& tensor, const Shape& shape) {
+  return tensor ? std::optional(l.reshape(*tensor, shape)) : std::nullopt;
+}
 
 Parameters per_channel(OpCall& c, const Tensor& x, std::string_view scales, std::string_view zeros, DType compute) {
   Lowering& l = c.lowering();
   require(!x.shape.empty(), "a scalar has no channels");
   const auto axis = size_t(wrap_dim(c.integer("axis"), x.rank()));
   const Shape channels{x.shape[axis]};
-  return by_place(c, l.reshape(c.tensor(scales), channels), shaped(l, c.tensor_if(zeros), channels), compute, [axis](const Indices& i) { return Indices{i[axis]}; });
+  return by_place(c, l.reshape(c.tensor(scales), channels), shaped(l, c.tensor_if(zeros), channels), compute,
+                  [axis](const Indices& i) { return Indices{i[axis]}; });
 }
 
 Parameters per_token(OpCall& c, const Tensor& x, DType compute) {
   Lowering& l = c.lowering();
   require(!x.shape.empty(), "a scalar has no tokens");
   const Shape tokens(x.shape.begin(), x.shape.end() - 1);
-  return by_place(c, l.reshape(c.tensor("scales"), tokens), shaped(l, c.tensor_if("zero_points"), tokens), compute, [](const Indices& i) { return Indices(i.begin(), i.end() - 1); });
+  return by_place(c, l.reshape(c.tensor("scales"), tokens), shaped(l, c.tensor_if("zero_points"), tokens), compute,
+                  [](const Indices& i) { return Indices(i.begin(), i.end() - 1); });
 }
 
 // Groups of consecutive elements of a row.
@@ -54,9 +63,13 @@ Parameters per_group(OpCall& c, const Tensor& x, DType compute) {
   const Tensor scales = c.tensor("scales");
   int64_t size = c.integer("group_size", 128);
   if (size > x.shape[1] && !scales.shape.empty() && scales.shape.back() == 1) size = x.shape[1];
-  if (size <= 0 || x.shape[1] % size != 0) fail(fmt::format("rows of {} do not divide into groups of {}", x.shape[1], size));
+  if (size <= 0 || x.shape[1] % size != 0)
+    fail(fmt::format("rows of {} do not divide into groups of {}", x.shape[1], size));
   const Shape groups{x.shape[0], x.shape[1] / size};
-  return by_place(c, l.reshape(scales, groups), shaped(l, c.tensor_if("zero_points"), groups), compute, [size](const Indices& i) { return Indices{i[0], div(i[1], size)}; });
+  return by_place(c, l.reshape(scales, groups), shaped(l, c.tensor_if("zero_points"), groups), compute,
+                  [size](const Indices& i) {
+                    return Indices{i[0], div(i[1], size)};
+                  });
 }
 
 Ex clamped(OpCall& c, Ex x) {
@@ -114,7 +127,9 @@ void dequantise_tensor_of(OpCall& c, Parameters (*parameters)(OpCall&, const Ten
   dequantise(c, x, compute, parameters(c, x, compute), c.dtype("output_dtype", c.dtype("out_dtype", DType::f32)));
 }
 
-Parameters channel_parameters(OpCall& c, const Tensor& x, DType compute) { return per_channel(c, x, "scales", "zero_points", compute); }
+Parameters channel_parameters(OpCall& c, const Tensor& x, DType compute) {
+  return per_channel(c, x, "scales", "zero_points", compute);
+}
 
 // ---- fake quantisation: to integers and back at once, and where the value was inside the range ----
 
@@ -127,7 +142,8 @@ FakeQuantised fake_quantise(OpCall& c, bool with_mask) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const bool by_channel = c.has("axis"), float_zero = by_channel && is_float(c.tensor("zero_point").dtype);
-  const Parameters parameters = by_channel ? per_channel(c, x, "scale", "zero_point", DType::f32) : per_tensor(c, DType::f32);
+  const Parameters parameters =
+      by_channel ? per_channel(c, x, "scale", "zero_point", DType::f32) : per_tensor(c, DType::f32);
   const DType compute = compute_type(x.dtype);
   const auto scale = [&](const Indices& i) { return l.rounded(parameters.scale(i), DType::f32); };
   const auto zero = [&](const Indices& i) { return convert(parameters.zero(i), compute); };
@@ -136,7 +152,9 @@ FakeQuantised fake_quantise(OpCall& c, bool with_mask) {
     return float_zero ? call(Function::round, scaled + zero(i)) : call(Function::round, scaled) + zero(i);
   };
   FakeQuantised result;
-  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) { return convert(clamped(c, level(i)) - zero(i), DType::f32) * scale(i); });
+  result.values = l.map(x.dtype, x.shape, [&](const Indices& i) {
+    return convert(clamped(c, level(i)) - zero(i), DType::f32) * scale(i);
+  });
   if (!with_mask) return result;
   result.inside = l.map(DType::boolean, x.shape, [&](const Indices& i) {
     const Ex n = level(i);
@@ -157,7 +175,8 @@ void fake_quantise_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor grad = c.tensor("grad"), mask = c.tensor("mask");
   require(grad.shape == mask.shape, "the mask does not fit the gradient");
-  c.give(l.map(grad.dtype, grad.shape, [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype); }));
+  c.give(l.map(grad.dtype, grad.shape,
+               [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype); }));
 }
 
 // ---- choosing parameters ----
@@ -170,7 +189,9 @@ Extremes extremes(Lowering& l, const Tensor& x, const ReducedDims& dims) {
   const auto element = [&](const Indices& at) { return l.read(x, at); };
   const auto limited = [&](Reducer reducer) {
     const Tensor extreme = reduce_dims(l, compute_type(x.dtype), reducer, dims, true, element);
-    return l.map(extreme.dtype, extreme.shape, [&](const Indices& i) { return reducer == Reducer::min ? min(l.read(extreme, i), 0.0) : max(l.read(extreme, i), 0.0); });
+    return l.map(extreme.dtype, extreme.shape, [&](const Indices& i) {
+      return reducer == Reducer::min ? min(l.read(extreme, i), 0.0) : max(l.read(extreme, i), 0.0);
+    });
   };
   return {limited(Reducer::min), limited(Reducer::max)};
 }
@@ -201,10 +222,13 @@ void choose_per_token(OpCall& c) {
   const Tensor x = c.tensor("input");
   const ReducedDims dims = reduced_dims(x.shape, {-1});
   const DType dtype = x.dtype == DType::f16 ? DType::f32 : x.dtype;
-  const Tensor largest = reduce_dims(l, compute_type(dtype), Reducer::max, dims, true, [&](const Indices& at) { return call(Function::abs, l.read(x, at)); });
+  const Tensor largest = reduce_dims(l, compute_type(dtype), Reducer::max, dims, true,
+                                     [&](const Indices& at) { return call(Function::abs, l.read(x, at)); });
   const auto scale = c.recorded(0), zero = c.recorded(1);
-  c.give(l.map(scale ? scale->dtype : dtype, largest.shape, [&](const Indices& i) { return l.rounded(max(l.read(largest, i), 1e-5) / 127.0, dtype); }));
-  c.give(l.map(zero ? zero->dtype : dtype, largest.shape, [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); }));
+  c.give(l.map(scale ? scale->dtype : dtype, largest.shape,
+               [&](const Indices& i) { return l.rounded(max(l.read(largest, i), 1e-5) / 127.0, dtype); }));
+  c.give(l.map(zero ? zero->dtype : dtype, largest.shape,
+               [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); }));
 }
 
 void choose_per_token_asymmetric(OpCall& c) {
@@ -212,7 +236,9 @@ void choose_per_token_asymmetric(OpCall& c) {
   const Tensor x = c.tensor("input");
   const Extremes range = extremes(l, x, reduced_dims(x.shape, {-1}));
   constexpr double low = -128, high = 127, eps = 0x1p-23;
-  const Tensor scale = l.map(range.low.dtype, range.low.shape, [&](const Indices& i) { return max(l.rounded((l.read(range.high, i) - l.read(range.low, i)) / (high - low), x.dtype), eps); });
+  const Tensor scale = l.map(range.low.dtype, range.low.shape, [&](const Indices& i) {
+    return max(l.rounded((l.read(range.high, i) - l.read(range.low, i)) / (high - low), x.dtype), eps);
+  });
   c.give(l.cast(scale, DType::f64));
   c.give(l.map(DType::i64, scale.shape, [&](const Indices& i) {
     const Ex step = l.read(scale, i), from = l.read(range.low, i) / step, to = l.read(range.high, i) / step;
@@ -229,21 +255,34 @@ void register_quantised(Registry& r) {
     const DType dtype = c.dtype("out_dtype", DType::f32);
     dequantise(c, c.tensor("input"), compute_type(dtype), per_tensor(c, compute_type(dtype)), dtype);
   });
-  r.add("quantize_per_channel", "input, scales, zero_points, axis, quant_min, quant_max, dtype", [](OpCall& c) { quantise_tensor_of(c, channel_parameters, false); });
-  r.add("dequantize_per_channel", "input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype", [](OpCall& c) { dequantise_tensor_of(c, channel_parameters); });
-  r.add("quantize_per_token", "input, scales, zero_points, quant_min, quant_max, dtype", [](OpCall& c) { quantise_tensor_of(c, per_token, true); });
-  r.add("dequantize_per_token", "input, scales, zero_points, quant_min, quant_max, dtype, output_dtype", [](OpCall& c) { dequantise_tensor_of(c, per_token); });
-  r.add("quantize_per_channel_group", "input, scales, zero_points, quant_min, quant_max, dtype, group_size", [](OpCall& c) { quantise_tensor_of(c, per_group, true); });
-  r.add("dequantize_per_channel_group", "input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype", [](OpCall& c) { dequantise_tensor_of(c, per_group); });
+  r.add("quantize_per_channel", "input, scales, zero_points, axis, quant_min, quant_max, dtype",
+        [](OpCall& c) { quantise_tensor_of(c, channel_parameters, false); });
+  r.add("dequantize_per_channel", "input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype",
+        [](OpCall& c) { dequantise_tensor_of(c, channel_parameters); });
+  r.add("quantize_per_token", "input, scales, zero_points, quant_min, quant_max, dtype",
+        [](OpCall& c) { quantise_tensor_of(c, per_token, true); });
+  r.add("dequantize_per_token", "input, scales, zero_points, quant_min, quant_max, dtype, output_dtype",
+        [](OpCall& c) { dequantise_tensor_of(c, per_token); });
+  r.add("quantize_per_channel_group", "input, scales, zero_points, quant_min, quant_max, dtype, group_size",
+        [](OpCall& c) { quantise_tensor_of(c, per_group, true); });
+  r.add("dequantize_per_channel_group",
+        "input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype",
+        [](OpCall& c) { dequantise_tensor_of(c, per_group); });
   r.add("choose_qparams", "input, quant_min, quant_max, eps, dtype", [](OpCall& c) { choose_per_tensor(c, false); });
-  r.add("choose_qparams_symmetric", "input, quant_min, quant_max, eps, dtype", [](OpCall& c) { choose_per_tensor(c, true); });
+  r.add("choose_qparams_symmetric", "input, quant_min, quant_max, eps, dtype",
+        [](OpCall& c) { choose_per_tensor(c, true); });
   r.add("choose_qparams_per_token", "input, dtype", choose_per_token);
-  r.add("choose_qparams_per_token_asymmetric", "input, dtype", choose_per_token_asymmetric, {"_choose_qparams_per_token_asymmetric_impl"});
+  r.add("choose_qparams_per_token_asymmetric", "input, dtype", choose_per_token_asymmetric,
+        {"_choose_qparams_per_token_asymmetric_impl"});
   r.add("fake_quantize_per_tensor_affine", "self, scale, zero_point, quant_min, quant_max", fake_quantise_values);
-  r.add("fake_quantize_per_channel_affine", "self, scale, zero_point, axis, quant_min, quant_max", fake_quantise_values);
-  r.add("fake_quantize_per_tensor_affine_cachemask", "self, scale, zero_point, quant_min, quant_max", fake_quantise_with_mask);
-  r.add("fake_quantize_per_channel_affine_cachemask", "self, scale, zero_point, axis, quant_min, quant_max", fake_quantise_with_mask);
-  r.add("fake_quantize_per_tensor_affine_cachemask_backward", "grad, mask", fake_quantise_backward, {"fake_quantize_per_channel_affine_cachemask_backward"});
+  r.add("fake_quantize_per_channel_affine", "self, scale, zero_point, axis, quant_min, quant_max",
+        fake_quantise_values);
+  r.add("fake_quantize_per_tensor_affine_cachemask", "self, scale, zero_point, quant_min, quant_max",
+        fake_quantise_with_mask);
+  r.add("fake_quantize_per_channel_affine_cachemask", "self, scale, zero_point, axis, quant_min, quant_max",
+        fake_quantise_with_mask);
+  r.add("fake_quantize_per_tensor_affine_cachemask_backward", "grad, mask", fake_quantise_backward,
+        {"fake_quantize_per_channel_affine_cachemask_backward"});
 }
 
 }  // namespace lightline::ops

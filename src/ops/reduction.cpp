@@ -20,8 +20,10 @@ Shape ReducedDims::extents() const {
 Shape ReducedDims::kept(bool keepdim) const {
   Shape result;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (!reduced[i]) result.push_back(shape[i]);
-    else if (keepdim) result.push_back(1);
+    if (!reduced[i])
+      result.push_back(shape[i]);
+    else if (keepdim)
+      result.push_back(1);
   }
   return result;
 }
@@ -66,8 +68,10 @@ ReducedDims trailing_dims(const Shape& shape, int64_t keep) {
 
 // ---- building blocks ----
 
-Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim, const ElementAt& element) {
-  return l.reduce(dtype, dims.kept(keepdim), reducer, dims.extents(), [&](const Indices& i, const Indices& r) { return element(dims.join(i, r, keepdim)); });
+Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
+                   const ElementAt& element) {
+  return l.reduce(dtype, dims.kept(keepdim), reducer, dims.extents(),
+                  [&](const Indices& i, const Indices& r) { return element(dims.join(i, r, keepdim)); });
 }
 
 Tensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element) {
@@ -81,7 +85,8 @@ Ex read_converted(Lowering& l, const Tensor& x, const Indices& at, DType dtype) 
 }
 
 Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims) {
-  if (category(x.dtype) != Category::floating) fail(fmt::format("the moments of {} are not defined", name(x.dtype)), ErrorCode::type);
+  if (category(x.dtype) != Category::floating)
+    fail(fmt::format("the moments of {} are not defined", name(x.dtype)), ErrorCode::type);
   const DType type = compute_type(x.dtype);
   const Tensor mean = mean_dims(l, type, dims, true, [&](const Indices& at) { return l.read(x, at); });
   const Tensor squares = reduce_dims(l, type, Reducer::sum, dims, true, [&](const Indices& at) {
@@ -92,21 +97,25 @@ Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims) {
 }
 
 void require_broadcasts(const Tensor& tensor, const Shape& shape, std::string_view what) {
-  if (broadcast(tensor.shape, shape) != shape) fail(fmt::format("{} of shape {} does not fit {}", what, to_string(tensor.shape), to_string(shape)));
+  if (broadcast(tensor.shape, shape) != shape)
+    fail(fmt::format("{} of shape {} does not fit {}", what, to_string(tensor.shape), to_string(shape)));
 }
 
 void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& operands) {
   std::vector<std::pair<DType, Shape>> types;
   for (size_t i = 0; i < c.node().results.size(); ++i) {
     const auto type = c.recorded(i);
-    if (!type && c.node().results[i] != graph::no_value) fail(fmt::format("the type of result {} of {} is not recorded", i, name), ErrorCode::unsupported);
+    if (!type && c.node().results[i] != graph::no_value)
+      fail(fmt::format("the type of result {} of {} is not recorded", i, name), ErrorCode::unsupported);
     if (type) types.emplace_back(type->dtype, type->shape);
   }
   const std::vector<Tensor> tensors = c.lowering().opaque(name, operands, {}, types);
   size_t next = 0;
   for (size_t i = 0; i < c.node().results.size(); ++i) {
-    if (c.recorded(i)) c.give(tensors[next++]);
-    else c.give_nothing();
+    if (c.recorded(i))
+      c.give(tensors[next++]);
+    else
+      c.give_nothing();
   }
 }
 
@@ -128,7 +137,9 @@ void sum_like(OpCall& c, Reducer reducer, bool skip_nan) {
     const Ex value = read_converted(l, x, at, type);
     return skip_nan && is_float(type) ? select(call(Function::isnan, value), 0.0, value) : value;
   };
-  if (type == DType::boolean) return c.give(reduce_dims(l, type, reducer == Reducer::sum ? Reducer::any : Reducer::all, reduced_dims(c, x.shape), c.flag("keepdim", false), element));
+  if (type == DType::boolean)
+    return c.give(reduce_dims(l, type, reducer == Reducer::sum ? Reducer::any : Reducer::all, reduced_dims(c, x.shape),
+                              c.flag("keepdim", false), element));
   c.give(reduce_dims(l, type, reducer, reduced_dims(c, x.shape), c.flag("keepdim", false), element));
 }
 
@@ -136,21 +147,27 @@ void mean(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const DType type = c.dtype("dtype", x.dtype);
-  if (category(type) < Category::floating) fail(fmt::format("mean of {} needs a floating dtype", name(type)), ErrorCode::type);
-  c.give(mean_dims(l, type, reduced_dims(c, x.shape), c.flag("keepdim", false), [&](const Indices& at) { return read_converted(l, x, at, type); }));
+  if (category(type) < Category::floating)
+    fail(fmt::format("mean of {} needs a floating dtype", name(type)), ErrorCode::type);
+  c.give(mean_dims(l, type, reduced_dims(c, x.shape), c.flag("keepdim", false),
+                   [&](const Indices& at) { return read_converted(l, x, at, type); }));
 }
 
 void nanmean(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const DType type = c.dtype("dtype", x.dtype);
-  if (category(type) != Category::floating) fail(fmt::format("nanmean of {} needs a floating dtype", name(type)), ErrorCode::type);
+  if (category(type) != Category::floating)
+    fail(fmt::format("nanmean of {} needs a floating dtype", name(type)), ErrorCode::type);
   const ReducedDims dims = reduced_dims(c, x.shape);
   const DType wide = compute_type(type);
   const bool keepdim = c.flag("keepdim", false);
   const auto present = [&](const Indices& at) { return !call(Function::isnan, read_converted(l, x, at, type)); };
-  const Tensor sum = reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) { return select(present(at), read_converted(l, x, at, type), 0.0); });
-  const Tensor count = reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) { return convert(present(at), wide); });
+  const Tensor sum = reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) {
+    return select(present(at), read_converted(l, x, at, type), 0.0);
+  });
+  const Tensor count =
+      reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) { return convert(present(at), wide); });
   c.give(l.map(type, sum.shape, [&](const Indices& i) { return l.read(sum, i) / l.read(count, i); }));
 }
 
@@ -167,7 +184,8 @@ constexpr Extreme least{Reducer::min, Reducer::argmin, Reducer::all, "min"};
 
 Tensor extreme_value(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
   require_ordered(x, dims, which.name);
-  return reduce_dims(l, x.dtype, x.dtype == DType::boolean ? which.of_bool : which.value, dims, keepdim, [&](const Indices& at) { return l.read(x, at); });
+  return reduce_dims(l, x.dtype, x.dtype == DType::boolean ? which.of_bool : which.value, dims, keepdim,
+                     [&](const Indices& at) { return l.read(x, at); });
 }
 
 Tensor extreme_position(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
@@ -212,7 +230,8 @@ void position(OpCall& c, const Extreme& which) {
 void aminmax(OpCall& c) {
   const Tensor x = c.tensor("self");
   const ReducedDims dims = reduced_dims(c, x.shape);
-  for (const Extreme& which : {least, greatest}) c.give(extreme_value(c.lowering(), x, which, dims, c.flag("keepdim", false)));
+  for (const Extreme& which : {least, greatest})
+    c.give(extreme_value(c.lowering(), x, which, dims, c.flag("keepdim", false)));
 }
 
 // ---- truth and counts ----
@@ -245,18 +264,22 @@ void logsumexp(OpCall& c) {
   const DType type = floating_type(x.dtype), wide = compute_type(type);
   const ReducedDims dims = reduced_dims(c, x.shape);
   const bool keepdim = c.flag("keepdim", false);
-  const Tensor largest = reduce_dims(l, wide, Reducer::max, dims, keepdim, [&](const Indices& at) { return convert(l.read(x, at), wide); });
-  const Tensor shift = l.map(wide, largest.shape, [&](const Indices& i) { return select(call(Function::isinf, l.read(largest, i)), 0.0, l.read(largest, i)); });
+  const Tensor largest = reduce_dims(l, wide, Reducer::max, dims, keepdim,
+                                     [&](const Indices& at) { return convert(l.read(x, at), wide); });
+  const Tensor shift = l.map(wide, largest.shape, [&](const Indices& i) {
+    return select(call(Function::isinf, l.read(largest, i)), 0.0, l.read(largest, i));
+  });
   const Tensor sum = l.reduce(wide, shift.shape, Reducer::sum, dims.extents(), [&](const Indices& i, const Indices& r) {
     return call(Function::exp, convert(l.read(x, dims.join(i, r, keepdim)), wide) - l.read(shift, i));
   });
-  c.give(l.map(type, sum.shape, [&](const Indices& i) { return call(Function::log, l.read(sum, i)) + l.read(shift, i); }));
+  c.give(
+      l.map(type, sum.shape, [&](const Indices& i) { return call(Function::log, l.read(sum, i)) + l.read(shift, i); }));
 }
 
 // ---- moments ----
 
 struct Spread {
-  bool root = false;       // standard deviation
+  bool root = false;  // standard deviation
   bool with_mean = false;
 };
 

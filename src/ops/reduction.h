@@ -10,8 +10,8 @@ struct ReducedDims {
   Shape shape;
   std::vector<bool> reduced;  // one per dimension
 
-  Shape extents() const;            // of the reduced dimensions, in order
-  Shape kept(bool keepdim) const;   // shape of the result
+  Shape extents() const;                                // of the reduced dimensions, in order
+  Shape kept(bool keepdim) const;                       // shape of the result
   int64_t count() const { return product(extents()); }  // elements per result
   Indices join(const Indices& index, const Indices& inner, bool keepdim) const;
 };
@@ -26,7 +26,8 @@ ReducedDims trailing_dims(const Shape& shape, int64_t keep);
 // The value at coordinates of the tensor that is reduced.
 using ElementAt = std::function<Ex(const Indices&)>;
 
-Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim, const ElementAt& element);
+Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
+                   const ElementAt& element);
 // The sum divided by the number of elements.
 Tensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element);
 

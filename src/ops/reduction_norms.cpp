@@ -8,12 +8,16 @@
 
 namespace lightline::ops {
 
-Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim, const ElementAt& element) {
+Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim,
+                   const ElementAt& element) {
   const DType wide = compute_type(dtype);
   const auto magnitude = [&](const Indices& at) { return convert(call(Function::abs, element(at)), wide); };
-  const auto reduced = [&](DType type, Reducer reducer, const ElementAt& body) { return reduce_dims(l, type, reducer, dims, keepdim, body); };
+  const auto reduced = [&](DType type, Reducer reducer, const ElementAt& body) {
+    return reduce_dims(l, type, reducer, dims, keepdim, body);
+  };
   if (std::isinf(p)) {
-    require(dims.count() != 0 || product(dims.kept(false)) == 0, "the largest or smallest magnitude of no elements has no value");
+    require(dims.count() != 0 || product(dims.kept(false)) == 0,
+            "the largest or smallest magnitude of no elements has no value");
     return reduced(dtype, p > 0 ? Reducer::max : Reducer::min, magnitude);
   }
   if (p == 1) return reduced(dtype, Reducer::sum, magnitude);
@@ -46,7 +50,9 @@ DType norm_type(const OpCall& c, const Tensor& x) {
 }
 
 ElementAt elements_of(Lowering& l, const Tensor& x, DType type) {
-  return [&l, x, type](const Indices& at) { return x.dtype == DType::c64 ? l.read(x, at) : read_converted(l, x, at, type); };
+  return [&l, x, type](const Indices& at) {
+    return x.dtype == DType::c64 ? l.read(x, at) : read_converted(l, x, at, type);
+  };
 }
 
 Tensor vector_norm(OpCall& c, const Tensor& x, double p, const ReducedDims& dims) {
@@ -80,7 +86,8 @@ Tensor spectral_norm(OpCall& c, const Tensor& x, Reducer reducer, const std::vec
   Shape values_shape = batch;
   values_shape.push_back(rank);
   const DType type = norm_type(c, x);
-  const Tensor values = l.opaque("singular_values", {l.permute(x, sequence)}, {}, {{compute_type(type), values_shape}})[0];
+  const Tensor values =
+      l.opaque("singular_values", {l.permute(x, sequence)}, {}, {{compute_type(type), values_shape}})[0];
   const Tensor norm = l.reduce(type, batch, reducer, {rank}, [&](const Indices& i, const Indices& r) {
     Indices at = i;
     at.push_back(r[0]);
@@ -96,7 +103,8 @@ Tensor line_norm(OpCall& c, const Tensor& x, double p, int64_t row, int64_t colu
   const ReducedDims line = reduced_dims(x.shape, {std::isinf(p) ? column : row});
   const Tensor sums = vector_norm(l, compute_type(type), 1, line, true, elements_of(l, x, type));
   const ReducedDims lines = reduced_dims(sums.shape, {row, column});
-  const Tensor norm = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true, [&](const Indices& at) { return l.read(sums, at); });
+  const Tensor norm = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true,
+                                  [&](const Indices& at) { return l.read(sums, at); });
   return l.reshape(norm, lines.kept(c.flag("keepdim", false)));
 }
 
@@ -118,7 +126,8 @@ void linalg_norm(OpCall& c) {
   const Tensor x = c.tensor("self");
   const std::vector<int64_t> dims = c.integers("dim", {});
   if (!c.has("ord")) return c.give(vector_norm(c, x, 2, reduced_dims(c, x.shape)));
-  if (dims.size() == 2 || (dims.empty() && x.rank() == 2)) return c.give(matrix_norm(c, x, dims.empty() ? std::vector<int64_t>{0, 1} : dims));
+  if (dims.size() == 2 || (dims.empty() && x.rank() == 2))
+    return c.give(matrix_norm(c, x, dims.empty() ? std::vector<int64_t>{0, 1} : dims));
   c.give(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
 }
 
@@ -139,8 +148,11 @@ void distance(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor a = c.tensor("self"), b = c.tensor("other");
   const DType type = result_type({{a, {}}, {b, {}}});
-  const auto difference = [&](const Indices& at) { return convert(l.read_broadcast(a, at), type) - convert(l.read_broadcast(b, at), type); };
-  c.give(vector_norm(l, type == DType::c64 ? DType::f32 : type, order(c, "p", 2), all_dims(broadcast(a.shape, b.shape)), false, difference));
+  const auto difference = [&](const Indices& at) {
+    return convert(l.read_broadcast(a, at), type) - convert(l.read_broadcast(b, at), type);
+  };
+  c.give(vector_norm(l, type == DType::c64 ? DType::f32 : type, order(c, "p", 2), all_dims(broadcast(a.shape, b.shape)),
+                     false, difference));
 }
 
 // Scales the slices along a dimension whose norm is too large.
@@ -152,7 +164,8 @@ void renorm(OpCall& c) {
   ReducedDims dims = all_dims(x.shape);
   require(x.rank() >= 2 && is_float(x.dtype), "renorm needs floats of rank 2 or more");
   dims.reduced[size_t(wrap_dim(c.integer("dim"), x.rank()))] = false;
-  const Tensor norms = vector_norm(l, wide, order(c, "p", 2), dims, true, [&](const Indices& at) { return l.read(x, at); });
+  const Tensor norms =
+      vector_norm(l, wide, order(c, "p", 2), dims, true, [&](const Indices& at) { return l.read(x, at); });
   const Tensor factors = l.map(wide, norms.shape, [&](const Indices& i) {
     const Ex value = l.read(norms, i);
     return select(value > limit, limit / (value + 1e-7), 1.0);
@@ -165,20 +178,28 @@ void normalize(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor x = c.tensor("self");
   const DType type = floating_type(x.dtype), wide = compute_type(type);
-  const Tensor norms = vector_norm(l, wide, order(c, "p", 2), reduced_dims(x.shape, c.integers("dim", {1})), true, elements_of(l, x, type));
+  const Tensor norms = vector_norm(l, wide, order(c, "p", 2), reduced_dims(x.shape, c.integers("dim", {1})), true,
+                                   elements_of(l, x, type));
   const double eps = c.number("eps", 1e-12);
   const Tensor divisors = l.map(wide, norms.shape, [&](const Indices& i) { return max(l.read(norms, i), eps); });
-  c.give(l.map(type, x.shape, [&](const Indices& i) { return convert(l.read(x, i), wide) / l.read_broadcast(divisors, i); }));
+  c.give(l.map(type, x.shape,
+               [&](const Indices& i) { return convert(l.read(x, i), wide) / l.read_broadcast(divisors, i); }));
 }
 
 }  // namespace
 
 void register_vector_norms(Registry& r) {
-  r.add("linalg_vector_norm", "self, ord, dim, keepdim, dtype", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    c.give(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
-  }, {"torch.linalg.vector_norm"});
-  r.add("linalg_matrix_norm", "self, ord, dim, keepdim, dtype", [](OpCall& c) { c.give(matrix_norm(c, c.tensor("self"), c.integers("dim", {-2, -1}))); }, {"torch.linalg.matrix_norm"});
+  r.add("linalg_vector_norm", "self, ord, dim, keepdim, dtype",
+        [](OpCall& c) {
+          const Tensor x = c.tensor("self");
+          c.give(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
+        },
+        {"torch.linalg.vector_norm"});
+  r.add("linalg_matrix_norm", "self, ord, dim, keepdim, dtype",
+        [](OpCall& c) {
+          c.give(matrix_norm(c, c.tensor("self"), c.integers("dim", {-2, -1})));
+        },
+        {"torch.linalg.matrix_norm"});
   r.add("linalg_norm", "self, ord, dim, keepdim, dtype", linalg_norm, {"torch.linalg.norm"});
   r.add("norm", "self, p, dim, keepdim, dtype", norm, {"native_norm"});
   r.add("frobenius_norm", "self, dim, keepdim", [](OpCall& c) {

@@ -22,18 +22,25 @@ Sorted sorted(Lowering& l, Tensor x, int64_t dim) {
   dim = wrap_dim(dim, x.rank());
   if (x.shape.empty()) x = l.reshape(x, {1});
   require(x.shape[size_t(dim)] > 0, "order statistics need at least one element");
-  auto results = l.opaque("sort", {x}, {{"dim", dim}, {"descending", false}}, {{x.dtype, x.shape}, {DType::i64, x.shape}});
+  auto results =
+      l.opaque("sort", {x}, {{"dim", dim}, {"descending", false}}, {{x.dtype, x.shape}, {DType::i64, x.shape}});
   return {x, results[0], results[1], dim, reduced_dims(x.shape, {dim})};
 }
 
 // Reads the sorted tensor at a place along its dimension; `kept` indexes the other dimensions.
-Ex read_at(Lowering& l, const Sorted& s, const Tensor& from, const Indices& kept, const Ix& place) { return l.read(from, s.dims.join(kept, {place}, false)); }
+Ex read_at(Lowering& l, const Sorted& s, const Tensor& from, const Indices& kept, const Ix& place) {
+  return l.read(from, s.dims.join(kept, {place}, false));
+}
 
-Ex last_is_nan(Lowering& l, const Sorted& s, const Indices& kept) { return call(Function::isnan, read_at(l, s, s.values, kept, l.constant_index(s.count() - 1))); }
+Ex last_is_nan(Lowering& l, const Sorted& s, const Indices& kept) {
+  return call(Function::isnan, read_at(l, s, s.values, kept, l.constant_index(s.count() - 1)));
+}
 
 // How many elements of each line are not NaN.
 Tensor present_count(Lowering& l, const Sorted& s) {
-  return reduce_dims(l, DType::i64, Reducer::sum, s.dims, false, [&](const Indices& at) { return convert(!call(Function::isnan, l.read(s.source, at)), DType::i64); });
+  return reduce_dims(l, DType::i64, Reducer::sum, s.dims, false, [&](const Indices& at) {
+    return convert(!call(Function::isnan, l.read(s.source, at)), DType::i64);
+  });
 }
 
 Shape statistic_shape(const OpCall& c, const Tensor& x, const Sorted& s) {
@@ -52,7 +59,8 @@ void rank_statistic(OpCall& c, const Tensor& x, const Sorted& s, int64_t k) {
   Lowering& l = c.lowering();
   const Shape kept = s.dims.kept(false);
   const Ix place = l.constant_index(k);
-  give_statistic(c, x, s, l.map(x.dtype, kept, [&](const Indices& i) { return read_at(l, s, s.values, i, place); }), l.map(DType::i64, kept, [&](const Indices& i) { return read_at(l, s, s.positions, i, place); }));
+  give_statistic(c, x, s, l.map(x.dtype, kept, [&](const Indices& i) { return read_at(l, s, s.values, i, place); }),
+                 l.map(DType::i64, kept, [&](const Indices& i) { return read_at(l, s, s.positions, i, place); }));
 }
 
 void kthvalue(OpCall& c) {
@@ -69,9 +77,14 @@ void median_along(OpCall& c, const Tensor& x, const Sorted& s) {
   if (!is_float(x.dtype)) return rank_statistic(c, x, s, (s.count() - 1) / 2);
   const Shape kept = s.dims.kept(false);
   const Ix middle = l.constant_index((s.count() - 1) / 2), last = l.constant_index(s.count() - 1);
-  const Tensor first_nan = reduce_dims(l, DType::i64, Reducer::argmax, s.dims, false, [&](const Indices& at) { return l.read(s.source, at); });
-  const Tensor values = l.map(x.dtype, kept, [&](const Indices& i) { return select(last_is_nan(l, s, i), read_at(l, s, s.values, i, last), read_at(l, s, s.values, i, middle)); });
-  const Tensor positions = l.map(DType::i64, kept, [&](const Indices& i) { return select(last_is_nan(l, s, i), l.read(first_nan, i), read_at(l, s, s.positions, i, middle)); });
+  const Tensor first_nan = reduce_dims(l, DType::i64, Reducer::argmax, s.dims, false,
+                                       [&](const Indices& at) { return l.read(s.source, at); });
+  const Tensor values = l.map(x.dtype, kept, [&](const Indices& i) {
+    return select(last_is_nan(l, s, i), read_at(l, s, s.values, i, last), read_at(l, s, s.values, i, middle));
+  });
+  const Tensor positions = l.map(DType::i64, kept, [&](const Indices& i) {
+    return select(last_is_nan(l, s, i), l.read(first_nan, i), read_at(l, s, s.positions, i, middle));
+  });
   give_statistic(c, x, s, values, positions);
 }
 
@@ -80,9 +93,14 @@ void nanmedian_along(OpCall& c, const Tensor& x, const Sorted& s) {
   Lowering& l = c.lowering();
   if (!is_float(x.dtype)) return rank_statistic(c, x, s, (s.count() - 1) / 2);
   const Tensor count = present_count(l, s);
-  const auto middle = [&](const Indices& i) { return l.index(call(Function::div, max(l.read(count, i) - 1.0, 0.0), l.literal(Literal::of(int64_t(2)))), {0, s.count() - 1}); };
-  const Tensor values = l.map(x.dtype, count.shape, [&](const Indices& i) { return read_at(l, s, s.values, i, middle(i)); });
-  const Tensor positions = l.map(DType::i64, count.shape, [&](const Indices& i) { return read_at(l, s, s.positions, i, middle(i)); });
+  const auto middle = [&](const Indices& i) {
+    return l.index(call(Function::div, max(l.read(count, i) - 1.0, 0.0), l.literal(Literal::of(int64_t(2)))),
+                   {0, s.count() - 1});
+  };
+  const Tensor values =
+      l.map(x.dtype, count.shape, [&](const Indices& i) { return read_at(l, s, s.values, i, middle(i)); });
+  const Tensor positions =
+      l.map(DType::i64, count.shape, [&](const Indices& i) { return read_at(l, s, s.positions, i, middle(i)); });
   give_statistic(c, x, s, values, positions);
 }
 
@@ -92,8 +110,10 @@ void median(OpCall& c, bool skip_nan) {
   const bool whole = !c.has("dim");
   const Tensor line = whole ? l.reshape(x, {x.size()}) : x;
   const Sorted s = sorted(l, line, whole ? 0 : c.integer("dim"));
-  if (skip_nan) nanmedian_along(c, line, s);
-  else median_along(c, line, s);
+  if (skip_nan)
+    nanmedian_along(c, line, s);
+  else
+    median_along(c, line, s);
   if (whole) c.results.resize(1);
 }
 
@@ -105,13 +125,17 @@ void mode(OpCall& c) {
   const Tensor run = l.scan(DType::i64, s.values.shape, s.dim, [&](const Indices& at, const Lowering::Self& self) {
     Indices before = at;
     before[size_t(s.dim)] = at[size_t(s.dim)] - 1;
-    const Ex same = value(at[size_t(s.dim)]) > 0.0 && l.read(s.values, at) == l.read(s.values, before, Literal::of(int64_t(0)));
+    const Ex same =
+        value(at[size_t(s.dim)]) > 0.0 && l.read(s.values, at) == l.read(s.values, before, Literal::of(int64_t(0)));
     return select(same, self(1, Literal::of(int64_t(0))) + 1.0, 1.0);
   });
-  const Tensor best = reduce_dims(l, DType::i64, Reducer::argmax, s.dims, false, [&](const Indices& at) { return l.read(run, at); });
+  const Tensor best =
+      reduce_dims(l, DType::i64, Reducer::argmax, s.dims, false, [&](const Indices& at) { return l.read(run, at); });
   const auto place = [&](const Indices& i) { return l.index(l.read(best, i), {0, s.count() - 1}); };
-  const Tensor values = l.map(x.dtype, best.shape, [&](const Indices& i) { return read_at(l, s, s.values, i, place(i)); });
-  const Tensor positions = l.map(DType::i64, best.shape, [&](const Indices& i) { return read_at(l, s, s.positions, i, place(i)); });
+  const Tensor values =
+      l.map(x.dtype, best.shape, [&](const Indices& i) { return read_at(l, s, s.values, i, place(i)); });
+  const Tensor positions =
+      l.map(DType::i64, best.shape, [&](const Indices& i) { return read_at(l, s, s.positions, i, place(i)); });
   give_statistic(c, x, s, values, positions);
 }
 
@@ -121,7 +145,11 @@ enum class Interpolation : uint8_t { linear, lower, higher, midpoint, nearest };
 
 Interpolation interpolation(const OpCall& c) {
   const std::string text = c.text("interpolation", "linear");
-  const std::pair<std::string_view, Interpolation> names[] = {{"linear", Interpolation::linear}, {"lower", Interpolation::lower}, {"higher", Interpolation::higher}, {"midpoint", Interpolation::midpoint}, {"nearest", Interpolation::nearest}};
+  const std::pair<std::string_view, Interpolation> names[] = {{"linear", Interpolation::linear},
+                                                              {"lower", Interpolation::lower},
+                                                              {"higher", Interpolation::higher},
+                                                              {"midpoint", Interpolation::midpoint},
+                                                              {"nearest", Interpolation::nearest}};
   for (const auto& [known, value] : names)
     if (known == text) return value;
   fail(fmt::format("there is no interpolation '{}'", text));
@@ -129,7 +157,9 @@ Interpolation interpolation(const OpCall& c) {
 
 // The value at a fractional rank of a sorted line.
 Ex at_rank(Lowering& l, const Sorted& s, const Indices& kept, Ex rank, Interpolation how) {
-  const auto read = [&](Ex place) { return read_at(l, s, s.values, kept, l.index(convert(place, DType::i64), {0, s.count() - 1})); };
+  const auto read = [&](Ex place) {
+    return read_at(l, s, s.values, kept, l.index(convert(place, DType::i64), {0, s.count() - 1}));
+  };
   const Ex floor = call(Function::floor, rank);
   switch (how) {
     case Interpolation::lower: return read(floor);
@@ -182,13 +212,21 @@ void register_order_statistics(Registry& r) {
   r.add("mode", "self, dim, keepdim", mode);
   r.add("quantile", "self, q, dim, keepdim", [](OpCall& c) { quantile(c, false); });
   r.add("nanquantile", "self, q, dim, keepdim", [](OpCall& c) { quantile(c, true); });
-  const std::pair<const char*, std::vector<std::string>> sized_by_data[] = {{"unique", {"_unique", "_unique2"}}, {"unique_dim", {}}, {"unique_consecutive", {"unique_dim_consecutive"}}, {"nonzero", {"nonzero_numpy", "argwhere"}}, {"masked_select", {}}};
+  const std::pair<const char*, std::vector<std::string>> sized_by_data[] = {
+      {"unique", {"_unique", "_unique2"}},
+      {"unique_dim", {}},
+      {"unique_consecutive", {"unique_dim_consecutive"}},
+      {"nonzero", {"nonzero_numpy", "argwhere"}},
+      {"masked_select", {}}};
   for (const auto& [name, aliases] : sized_by_data)
-    r.add(name, "self, mask", [name = std::string(name)](OpCall& c) {
-      std::vector<Tensor> operands{c.tensor("self")};
-      if (auto mask = c.tensor_if("mask")) operands.push_back(*mask);
-      give_opaque(c, name, operands);
-    }, aliases);
+    r.add(
+        name, "self, mask",
+        [name = std::string(name)](OpCall& c) {
+          std::vector<Tensor> operands{c.tensor("self")};
+          if (auto mask = c.tensor_if("mask")) operands.push_back(*mask);
+          give_opaque(c, name, operands);
+        },
+        aliases);
 }
 
 }  // namespace lightline::ops

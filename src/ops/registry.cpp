@@ -7,7 +7,21 @@ namespace {
 
 // The part of a target that names the operator: without the source's prefix.
 std::string_view without_prefix(std::string_view target) {
-  static constexpr std::string_view prefixes[] = {"torch.ops.aten.", "torch.ops.prims.", "torch.ops.quantized_decomposed.", "quantized_decomposed.", "torch.ops.", "aten.", "prims.", "torch.nn.functional.", "torch._C._nn.", "torch.functional.", "torch.special.", "torch.linalg.", "torch.Tensor.", "Tensor.", "torch."};
+  static constexpr std::string_view prefixes[] = {"torch.ops.aten.",
+                                                  "torch.ops.prims.",
+                                                  "torch.ops.quantized_decomposed.",
+                                                  "quantized_decomposed.",
+                                                  "torch.ops.",
+                                                  "aten.",
+                                                  "prims.",
+                                                  "torch.nn.functional.",
+                                                  "torch._C._nn.",
+                                                  "torch.functional.",
+                                                  "torch.special.",
+                                                  "torch.linalg.",
+                                                  "torch.Tensor.",
+                                                  "Tensor.",
+                                                  "torch."};
   for (const std::string_view prefix : prefixes)
     if (target.starts_with(prefix)) return target.substr(prefix.size());
   return target;

@@ -15,7 +15,9 @@ double in_precision(double value, DType wide) { return wide == DType::f64 ? valu
 
 // Inputs per output.
 double axis_scale(const AxisSize& s, bool align_corners, DType wide) {
-  const auto ratio = [&](int64_t a, int64_t b) { return wide == DType::f64 ? double(a) / double(b) : double(float(a) / float(b)); };
+  const auto ratio = [&](int64_t a, int64_t b) {
+    return wide == DType::f64 ? double(a) / double(b) : double(float(a) / float(b));
+  };
   if (align_corners) return s.out > 1 ? ratio(s.in - 1, s.out - 1) : 0;
   return s.factor && *s.factor > 0 ? in_precision(1.0 / *s.factor, wide) : ratio(s.in, s.out);
 }
@@ -24,7 +26,8 @@ double axis_scale(const AxisSize& s, bool align_corners, DType wide) {
 bool is_rational(const AxisSize& s, bool align_corners) {
   constexpr int64_t limit = int64_t(1) << 30;
   if (s.in >= limit || s.out >= limit) return false;
-  return align_corners || !s.factor || *s.factor <= 0 || std::abs(double(s.out) - double(s.in) * *s.factor) <= 1e-9 * double(s.out);
+  return align_corners || !s.factor || *s.factor <= 0 ||
+         std::abs(double(s.out) - double(s.in) * *s.factor) <= 1e-9 * double(s.out);
 }
 
 // ---- nearest ----
@@ -35,7 +38,9 @@ int64_t nearest_input(const AxisSize& s, bool exact, double scale, int64_t o) {
   return std::min(int64_t(std::floor(position)), s.in - 1);
 }
 
-Ix nearest_ratio(const AxisSize& s, bool exact, const Ix& o) { return exact ? div((o * 2 + 1) * s.in, 2 * s.out) : div(o * s.in, s.out); }
+Ix nearest_ratio(const AxisSize& s, bool exact, const Ix& o) {
+  return exact ? div((o * 2 + 1) * s.in, 2 * s.out) : div(o * s.in, s.out);
+}
 
 // Exact division in place of f32 arithmetic, if they agree on every output.
 bool agrees_with_ratio(const AxisSize& s, bool exact, double scale) {
@@ -83,8 +88,10 @@ struct Source {
   Ix below(Lowering& l, const Ix& o) const {
     if (!is_rational(size, align_corners)) return l.index(convert(call(Function::floor, position(o)), DType::i64));
     Ix at = l.constant_index(0);
-    if (!align_corners) at = div((o * 2 + 1) * size.in - size.out, 2 * size.out);
-    else if (size.out > 1) at = div(o * (size.in - 1), size.out - 1);
+    if (!align_corners)
+      at = div((o * 2 + 1) * size.in - size.out, 2 * size.out);
+    else if (size.out > 1)
+      at = div(o * (size.in - 1), size.out - 1);
     return cubic ? at : clamped_position(l, at, size.in);
   }
   // How far the position is beyond it.
@@ -97,7 +104,9 @@ struct Source {
 ResampledAxis linear_axis(Lowering& l, const AxisSize& s, bool align_corners, DType wide) {
   const Source source{s, align_corners, false, wide, axis_scale(s, align_corners, wide)};
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out, .taps = 2};
-  axis.at = [&l, source](const Ix& o, const Ix& tap) { return clamped_position(l, source.below(l, o) + tap, source.size.in); };
+  axis.at = [&l, source](const Ix& o, const Ix& tap) {
+    return clamped_position(l, source.below(l, o) + tap, source.size.in);
+  };
   axis.weights = l.map(wide, {s.out, 2}, [&](const Indices& i) {
     const Ex after = source.fraction(l, i[0]);
     return select(value(i[1]) == 0.0, 1.0 - after, after);
@@ -108,20 +117,28 @@ ResampledAxis linear_axis(Lowering& l, const AxisSize& s, bool align_corners, DT
 ResampledAxis cubic_axis(Lowering& l, const AxisSize& s, bool align_corners, DType wide) {
   const Source source{s, align_corners, true, wide, axis_scale(s, align_corners, wide)};
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out, .taps = 4};
-  axis.at = [&l, source](const Ix& o, const Ix& tap) { return clamped_position(l, source.below(l, o) + tap - 1, source.size.in); };
-  axis.weights = l.map(wide, {s.out, 4}, [&](const Indices& i) { return cubic_weight(call(Function::abs, source.fraction(l, i[0]) - convert(value(i[1] - 1), wide)), -0.75); });
+  axis.at = [&l, source](const Ix& o, const Ix& tap) {
+    return clamped_position(l, source.below(l, o) + tap - 1, source.size.in);
+  };
+  axis.weights = l.map(wide, {s.out, 4}, [&](const Indices& i) {
+    return cubic_weight(call(Function::abs, source.fraction(l, i[0]) - convert(value(i[1] - 1), wide)), -0.75);
+  });
   return axis;
 }
 
 // ---- smoothed: a filter as wide as the inputs that one output stands for ----
 
-double filter_width(Filter filter) { return filter == Filter::smooth_linear ? 2 : filter == Filter::smooth_cubic ? 4 : 6; }
+double filter_width(Filter filter) {
+  return filter == Filter::smooth_linear ? 2 : filter == Filter::smooth_cubic ? 4 : 6;
+}
 
 Ex filter_weight(Filter filter, Ex distance) {
   const Ex d = call(Function::abs, distance);
   if (filter == Filter::smooth_linear) return max(1.0 - d, 0.0);
   if (filter == Filter::smooth_cubic) return select(d < 2.0, cubic_weight(d, -0.5), 0.0);
-  const auto sinc = [](Ex x) { return select(x == 0.0, 1.0, call(Function::sin, x * std::numbers::pi) / (x * std::numbers::pi)); };
+  const auto sinc = [](Ex x) {
+    return select(x == 0.0, 1.0, call(Function::sin, x * std::numbers::pi) / (x * std::numbers::pi));
+  };
   return select(d < 3.0, sinc(d) * sinc(d / 3.0), 0.0);
 }
 
@@ -138,7 +155,8 @@ ResampledAxis smooth_axis(Lowering& l, const AxisSize& s, Filter filter, bool al
     const Ex end = min(convert(centre(i[0]) + support + 0.5, DType::i64), double(s.in));
     return select(input < end, filter_weight(filter, (convert(input, wide) - centre(i[0]) + 0.5) / widening), 0.0);
   });
-  const Tensor total = reduce_dims(l, wide, Reducer::sum, trailing_dims(raw.shape, 1), false, [&](const Indices& at) { return l.read(raw, at); });
+  const Tensor total = reduce_dims(l, wide, Reducer::sum, trailing_dims(raw.shape, 1), false,
+                                   [&](const Indices& at) { return l.read(raw, at); });
   axis.weights = l.map(wide, raw.shape, [&](const Indices& i) {
     const Ex sum = l.read(total, {i[0]});
     return l.read(raw, i) / select(sum == 0.0, 1.0, sum);
@@ -162,7 +180,8 @@ Indices inputs_at(const std::vector<ResampledAxis>& axes, const Indices& outputs
   return at;
 }
 
-Ex weighted(Lowering& l, const std::vector<ResampledAxis>& axes, Ex value, const Indices& outputs, const Indices& taps) {
+Ex weighted(Lowering& l, const std::vector<ResampledAxis>& axes, Ex value, const Indices& outputs,
+            const Indices& taps) {
   for (size_t a = 0; a < axes.size(); ++a)
     if (axes[a].weights) value = value * l.read(*axes[a].weights, {outputs[axes[a].dim], taps[a]});
   return value;
@@ -190,13 +209,16 @@ Tensor resampled(Lowering& l, DType dtype, const Tensor& x, const std::vector<Re
   Shape shape = x.shape;
   for (const ResampledAxis& axis : axes) shape[axis.dim] = axis.out;
   const Indices no_taps(axes.size(), l.constant_index(0));
-  if (!is_weighted(axes)) return l.map(dtype, shape, [&](const Indices& o) { return l.read(x, inputs_at(axes, o, no_taps)); });
+  if (!is_weighted(axes))
+    return l.map(dtype, shape, [&](const Indices& o) { return l.read(x, inputs_at(axes, o, no_taps)); });
   const DType wide = axes.front().weights->dtype;
-  const Tensor sum = l.reduce(is_integer(dtype) ? wide : dtype, shape, Reducer::sum, shape_of_taps(axes), [&](const Indices& o, const Indices& taps) {
-    return weighted(l, axes, convert(l.read(x, inputs_at(axes, o, taps)), wide), o, taps);
-  });
+  const Tensor sum = l.reduce(is_integer(dtype) ? wide : dtype, shape, Reducer::sum, shape_of_taps(axes),
+                              [&](const Indices& o, const Indices& taps) {
+                                return weighted(l, axes, convert(l.read(x, inputs_at(axes, o, taps)), wide), o, taps);
+                              });
   if (!is_integer(dtype)) return sum;
-  return l.map(dtype, shape, [&](const Indices& o) { return min(max(call(Function::round, l.read(sum, o)), 0.0), 255.0); });
+  return l.map(dtype, shape,
+               [&](const Indices& o) { return min(max(call(Function::round, l.read(sum, o)), 0.0), 255.0); });
 }
 
 Tensor resampled_backward(Lowering& l, DType dtype, const Tensor& grad, const std::vector<ResampledAxis>& axes) {

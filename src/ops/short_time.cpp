@@ -22,7 +22,9 @@ Frames frames_of(const OpCall& c) {
   f.window_length = c.integer("win_length", f.length);
   f.window = c.tensor_if("window");
   constexpr int64_t limit = int64_t(1) << 40;
-  require(f.length > 0 && f.length < limit && f.hop > 0 && f.hop < limit && f.window_length > 0 && f.window_length <= f.length, "frames have a length, a hop or a window that makes no sense");
+  require(f.length > 0 && f.length < limit && f.hop > 0 && f.hop < limit && f.window_length > 0 &&
+              f.window_length <= f.length,
+          "frames have a length, a hop or a window that makes no sense");
   require(!f.window || f.window->shape == Shape{f.window_length}, "the window does not have win_length elements");
   require(!c.flag("align_to_window", false), "align_to_window is not supported");
   return f;
@@ -46,11 +48,13 @@ Tensor padded_signal(OpCall& c, const Tensor& x, int64_t around) {
   const std::string mode = c.text("pad_mode", "reflect");
   const int64_t extent = x.shape[1];
   require(mode != "reflect" || around < extent, "reflection needs a signal longer than the padding");
-  require(mode == "reflect" || mode == "constant" || mode == "replicate" || mode == "circular", fmt::format("there is no padding '{}'", mode));
+  require(mode == "reflect" || mode == "constant" || mode == "replicate" || mode == "circular",
+          fmt::format("there is no padding '{}'", mode));
   return l.map(x.dtype, {x.shape[0], extent + 2 * around}, [&](const Indices& i) {
     const Ix at = i[1] - around;
     if (mode == "constant") return l.read(x, {i[0], at}, zero());
-    if (mode == "circular") return l.read(x, {i[0], mod(at + extent * (around / std::max<int64_t>(extent, 1) + 1), extent)});
+    if (mode == "circular")
+      return l.read(x, {i[0], mod(at + extent * (around / std::max<int64_t>(extent, 1) + 1), extent)});
     if (mode == "replicate") return l.read(x, {i[0], clamped_position(l, at, extent)});
     const Ex place = call(Function::abs, value(at)), last = number(place, extent - 1);
     return l.read(x, {i[0], l.index(last - call(Function::abs, last - place), {0, extent - 1})});
@@ -69,12 +73,14 @@ void define_stft(OpCall& c) {
   const bool is_complex = x.dtype == DType::c64;
   const bool onesided = c.flag("onesided", !is_complex && !(f.window && f.window->dtype == DType::c64));
   Tensor frames = l.view(x, {x.shape[0], count, f.length}, {{0, {{0, 1}}}, {0, {{1, f.hop}, {2, 1}}}});
-  if (has_window(f)) frames = l.map(is_complex ? DType::c64 : x.dtype, frames.shape, [&](const Indices& i) {
-    const Ex value = l.read(frames, i);
-    return value * convert(window_at(l, f, i[2]), value.type);
-  });
+  if (has_window(f))
+    frames = l.map(is_complex ? DType::c64 : x.dtype, frames.shape, [&](const Indices& i) {
+      const Ex value = l.read(frames, i);
+      return value * convert(window_at(l, f, i[2]), value.type);
+    });
   const Normalisation norm = c.flag("normalized", false) ? Normalisation::by_root : Normalisation::none;
-  Tensor result = is_complex ? complex_transform(l, frames, {2}, norm, false) : real_transform(l, frames, {2}, norm, onesided);
+  Tensor result =
+      is_complex ? complex_transform(l, frames, {2}, norm, false) : real_transform(l, frames, {2}, norm, onesided);
   if (is_complex && onesided) result = l.slice(result, 2, 0, f.length / 2 + 1);
   result = l.transpose(result, 1, 2);
   if (self.rank() == 1) result = l.squeeze(result, 0);
@@ -95,7 +101,8 @@ Tensor inverse_frames(OpCall& c, const Tensor& spectra, const Frames& f) {
   const Normalisation norm = c.flag("normalized", false) ? Normalisation::by_root : Normalisation::by_count;
   const bool onesided = c.flag("onesided", spectra.shape[1] != f.length);
   const Tensor lines = l.transpose(spectra, 1, 2);
-  require(lines.shape[2] == (onesided ? f.length / 2 + 1 : f.length), "the spectra do not have the size of a frame's transform");
+  require(lines.shape[2] == (onesided ? f.length / 2 + 1 : f.length),
+          "the spectra do not have the size of a frame's transform");
   if (onesided) return transform_to_real(l, lines, {2}, norm, f.length);
   if (c.flag("return_complex", false)) return complex_transform(l, lines, {2}, norm, true);
   // A real signal is made from the first half alone.
@@ -105,7 +112,8 @@ Tensor inverse_frames(OpCall& c, const Tensor& spectra, const Frames& f) {
 void define_istft(OpCall& c) {
   Lowering& l = c.lowering();
   const Tensor self = c.tensor("self");
-  require((self.rank() == 2 || self.rank() == 3) && self.dtype == DType::c64, "istft takes complex spectra of one signal or of a batch");
+  require((self.rank() == 2 || self.rank() == 3) && self.dtype == DType::c64,
+          "istft takes complex spectra of one signal or of a batch");
   const Frames f = frames_of(c);
   const Tensor frames = inverse_frames(c, self.rank() == 2 ? l.unsqueeze(self, 0) : self, f);
   const int64_t batch = frames.shape[0], count = frames.shape[1], whole = f.length + f.hop * (count - 1);
@@ -113,14 +121,19 @@ void define_istft(OpCall& c) {
   const auto place = [&](const Ix& frame, const Ix& at) { return frame * f.hop + at; };
   const Tensor sum = l.scatter(frames.dtype, {batch, whole}, zero(), Reducer::sum, frames.shape, [&](const Indices& i) {
     const Ex value = l.read(frames, i);
-    return ScatterWrite{{i[0], place(i[1], i[2])}, has_window(f) ? value * convert(window_at(l, f, i[2]), value.type) : value};
+    return ScatterWrite{{i[0], place(i[1], i[2])},
+                        has_window(f) ? value * convert(window_at(l, f, i[2]), value.type) : value};
   });
-  const Tensor envelope = l.scatter(DType::f32, {whole}, zero(), Reducer::sum, {count, f.length}, [&](const Indices& i) {
-    const Ex window = has_window(f) ? convert(window_at(l, f, i[1]), DType::f32) : l.convert(l.literal(Literal::of(1.0)), DType::f32);
-    return ScatterWrite{{place(i[0], i[1])}, window * window};
-  });
+  const Tensor envelope =
+      l.scatter(DType::f32, {whole}, zero(), Reducer::sum, {count, f.length}, [&](const Indices& i) {
+        const Ex window = has_window(f) ? convert(window_at(l, f, i[1]), DType::f32)
+                                        : l.convert(l.literal(Literal::of(1.0)), DType::f32);
+        return ScatterWrite{{place(i[0], i[1])}, window * window};
+      });
   const bool centred = c.flag("center", true);
-  const int64_t start = centred ? f.length / 2 : 0, end = c.has("length") ? start + c.integer("length") : centred ? whole - f.length / 2 : whole;
+  const int64_t start = centred ? f.length / 2 : 0, end = c.has("length") ? start + c.integer("length")
+                                                          : centred       ? whole - f.length / 2
+                                                                          : whole;
   require(end > start, "istft gives no samples");
   const Tensor result = l.map(frames.dtype, {batch, end - start}, [&](const Indices& i) {
     const Ix at = i[1] + start;
@@ -134,8 +147,11 @@ void define_istft(OpCall& c) {
 
 void register_short_time_transforms(Registry& r) {
   r.add("stft", "self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex", define_stft);
-  r.add("stft.center", "self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex", define_stft);
-  r.add("istft", "self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex", define_istft);
+  r.add("stft.center",
+        "self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex",
+        define_stft);
+  r.add("istft", "self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex",
+        define_istft);
 }
 
 }  // namespace lightline::ops

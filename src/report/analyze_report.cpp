@@ -21,11 +21,18 @@ std::string amount(double value, std::string_view unit) {
 
 std::string verdict(const AnalyzeReport& r) {
   const bound::Bounds& b = r.bounds;
-  std::string text = fmt::format("{} on {} can not run faster than {}: {} is the limit", r.program, r.machine->name, time_text(b.fused_ms), b.whole.binding);
-  if (b.whole.binding == "memory") text += fmt::format(" ({} at {}/s)", amount(b.fused_bytes, "B"), amount(r.machine->bandwidth(), "B"));
+  std::string text = fmt::format("{} on {} can not run faster than {}: {} is the limit", r.program, r.machine->name,
+                                 time_text(b.fused_ms), b.whole.binding);
+  if (b.whole.binding == "memory")
+    text += fmt::format(" ({} at {}/s)", amount(b.fused_bytes, "B"), amount(r.machine->bandwidth(), "B"));
   text += ".\n";
-  if (b.fused_ms > 0 && b.unfused_ms > 1.05 * b.fused_ms) text += fmt::format("Operator by operator it can not run faster than {}, {:.2f} times that: fusion is worth up to that much.\n", time_text(b.unfused_ms), b.unfused_ms / b.fused_ms);
-  if (r.measured_ms) text += fmt::format("Measured {}: {:.2f} times the limit, {:.1f} % of the speed of light.\n", time_text(*r.measured_ms), *r.measured_ms / b.fused_ms, 100 * b.fused_ms / *r.measured_ms);
+  if (b.fused_ms > 0 && b.unfused_ms > 1.05 * b.fused_ms)
+    text += fmt::format(
+        "Operator by operator it can not run faster than {}, {:.2f} times that: fusion is worth up to that much.\n",
+        time_text(b.unfused_ms), b.unfused_ms / b.fused_ms);
+  if (r.measured_ms)
+    text += fmt::format("Measured {}: {:.2f} times the limit, {:.1f} % of the speed of light.\n",
+                        time_text(*r.measured_ms), *r.measured_ms / b.fused_ms, 100 * b.fused_ms / *r.measured_ms);
   return text;
 }
 
@@ -35,20 +42,35 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
   const bound::Bounds& b = r.bounds;
   std::string text = verdict(r) + "\n";
   Table tiers({{"tier", Align::left}, {"time", Align::right}, {"bytes", Align::right}, {"meaning", Align::left}});
-  tiers.add_row({"unfused", time_text(b.unfused_ms), amount(b.unfused_bytes, "B"), "each operator as a perfect kernel of its own"});
-  tiers.add_row({"fused", time_text(b.fused_ms), amount(b.fused_bytes, "B"), "one kernel, each input and output moved once"});
-  if (b.algebraic_ms < b.fused_ms) tiers.add_row({"algebraic", time_text(b.algebraic_ms), amount(b.fused_bytes, "B"), "after linear rewrites"});
+  tiers.add_row({"unfused", time_text(b.unfused_ms), amount(b.unfused_bytes, "B"),
+                 "each operator as a perfect kernel of its own"});
+  tiers.add_row(
+      {"fused", time_text(b.fused_ms), amount(b.fused_bytes, "B"), "one kernel, each input and output moved once"});
+  if (b.algebraic_ms < b.fused_ms)
+    tiers.add_row({"algebraic", time_text(b.algebraic_ms), amount(b.fused_bytes, "B"), "after linear rewrites"});
   text += tiers.text();
-  text += fmt::format("\nwork: {}, {}, {}; {:.4g} MAC per byte (ridge {:.4g}); math {}\n", amount(r.analysis->work.total_macs(), "MAC"), amount(r.analysis->work.total_vector_ops(), "vector operations"),
-                      amount(r.analysis->work.transcendental_ops, "transcendentals"), b.intensity, b.ridge, machine::name(r.options.math));
-  Table table({{"operator", Align::left}, {"time", Align::right}, {"share", Align::right}, {"limit", Align::left}, {"MAC", Align::right}, {"bytes", Align::right}});
+  text += fmt::format("\nwork: {}, {}, {}; {:.4g} MAC per byte (ridge {:.4g}); math {}\n",
+                      amount(r.analysis->work.total_macs(), "MAC"),
+                      amount(r.analysis->work.total_vector_ops(), "vector operations"),
+                      amount(r.analysis->work.transcendental_ops, "transcendentals"), b.intensity, b.ridge,
+                      machine::name(r.options.math));
+  Table table({{"operator", Align::left},
+               {"time", Align::right},
+               {"share", Align::right},
+               {"limit", Align::left},
+               {"MAC", Align::right},
+               {"bytes", Align::right}});
   for (size_t i = 0; i < b.operations.size() && i < top; ++i) {
     const bound::OperationBound& o = b.operations[i];
-    table.add_row({o.operation->name, time_text(o.cost.ms), fmt::format("{:.1f} %", b.unfused_ms > 0 ? 100 * o.cost.ms / b.unfused_ms : 0), o.cost.binding, amount(o.operation->work.total_macs(), ""), amount(o.operation->operand_bytes + o.operation->result_bytes, "B")});
+    table.add_row({o.operation->name, time_text(o.cost.ms),
+                   fmt::format("{:.1f} %", b.unfused_ms > 0 ? 100 * o.cost.ms / b.unfused_ms : 0), o.cost.binding,
+                   amount(o.operation->work.total_macs(), ""),
+                   amount(o.operation->operand_bytes + o.operation->result_bytes, "B")});
   }
   text += "\n" + table.text();
   if (b.operations.size() > top) text += fmt::format("... and {} more\n", b.operations.size() - top);
-  for (const auto& [name, count] : r.analysis->opaque) text += fmt::format("opaque: {} ({} times), priced by bytes only\n", name, count);
+  for (const auto& [name, count] : r.analysis->opaque)
+    text += fmt::format("opaque: {} ({} times), priced by bytes only\n", name, count);
   for (const std::string& assumption : r.assumptions) text += fmt::format("assumption: {}\n", assumption);
   return text;
 }

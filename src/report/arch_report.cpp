@@ -16,22 +16,28 @@ using machine::Number;
 using machine::Rate;
 using machine::RateType;
 
-constexpr DType contraction_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f4e2m1, DType::i8};
-constexpr DType vector_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16, DType::i8};
+constexpr DType contraction_types[] = {DType::f64,    DType::f32,    DType::f16, DType::bf16,
+                                       DType::f8e4m3, DType::f4e2m1, DType::i8};
+constexpr DType vector_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
+                                  DType::i64, DType::i32, DType::i16, DType::i8};
 
 std::string figure(double value) { return value == 0 ? "-" : fmt::format("{:.4g}", value); }
 std::string clock_text(double hz) { return hz == 0 ? "-" : fmt::format("{:g} MHz", hz / 1e6); }
 
 std::string bytes_text(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.4g} GB", bytes / 1e9);
-  return bytes >= 1024 * 1024 ? fmt::format("{:.4g} MiB", bytes / (1024 * 1024)) : fmt::format("{:.4g} KiB", bytes / 1024);
+  return bytes >= 1024 * 1024 ? fmt::format("{:.4g} MiB", bytes / (1024 * 1024))
+                              : fmt::format("{:.4g} KiB", bytes / 1024);
 }
 
 std::string speed_text(double bytes_per_second) {
-  return bytes_per_second >= 1e12 ? fmt::format("{:.4g} TB/s", bytes_per_second / 1e12) : fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
+  return bytes_per_second >= 1e12 ? fmt::format("{:.4g} TB/s", bytes_per_second / 1e12)
+                                  : fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
 }
 
-double contraction_tera(const Machine& machine, DType dtype, MathMode mode) { return 2e-12 * machine::contraction_rate(machine, dtype, mode).macs_per_second; }
+double contraction_tera(const Machine& machine, DType dtype, MathMode mode) {
+  return 2e-12 * machine::contraction_rate(machine, dtype, mode).macs_per_second;
+}
 
 // Sources are long and often the same: the tables carry their numbers, and the list comes last.
 class Footnotes {
@@ -53,8 +59,8 @@ class Footnotes {
 };
 
 std::string head(const Machine& machine, Footnotes& notes) {
-  std::string text = fmt::format("{}: {} {}, {}{}\n", machine.name, machine.vendor, machine::name(machine.kind), machine.architecture,
-                                 machine.year > 0 ? fmt::format(" ({})", machine.year) : "");
+  std::string text = fmt::format("{}: {} {}, {}{}\n", machine.name, machine.vendor, machine::name(machine.kind),
+                                 machine.architecture, machine.year > 0 ? fmt::format(" ({})", machine.year) : "");
   if (!machine.aliases.empty()) text += fmt::format("also called {}\n", fmt::join(machine.aliases, ", "));
   if (!machine.notes.empty()) text += machine.notes + "\n";
   Table table({{"", Align::left}, {"", Align::right}, {"source", Align::left}});
@@ -71,55 +77,82 @@ std::string head(const Machine& machine, Footnotes& notes) {
   return text + "\n" + table.text();
 }
 
-void rate_rows(Table& table, Footnotes& notes, const Machine& machine, std::string_view unit, const std::vector<Rate>& rates,
-               const std::vector<Rate>& measured, double operations) {
+void rate_rows(Table& table, Footnotes& notes, const Machine& machine, std::string_view unit,
+               const std::vector<Rate>& rates, const std::vector<Rate>& measured, double operations) {
   for (const Rate& rate : rates) {
-    const auto seen = std::find_if(measured.begin(), measured.end(), [&](const Rate& other) { return other.type == rate.type; });
+    const auto seen =
+        std::find_if(measured.begin(), measured.end(), [&](const Rate& other) { return other.type == rate.type; });
     table.add_row({fmt::format("{} {}", unit, machine::name(rate.type)), fmt::format("{:.6g}", rate.per_clock),
                    figure(rate.per_clock * operations * machine.clock() / 1e12),
-                   rate.datasheet_tera == 0 ? "" : fmt::format("{:.5g} at {}", rate.datasheet_tera, clock_text(rate.datasheet_hz)),
+                   rate.datasheet_tera == 0
+                       ? ""
+                       : fmt::format("{:.5g} at {}", rate.datasheet_tera, clock_text(rate.datasheet_hz)),
                    seen == measured.end() ? "" : figure(seen->datasheet_tera), notes.mark(rate.source)});
   }
 }
 
 std::string rates(const Machine& machine, Footnotes& notes) {
-  Table table({{"rates", Align::left}, {"per clock", Align::right}, {"tera/s", Align::right}, {"datasheet", Align::right}, {"measured", Align::right}, {"source", Align::left}});
+  Table table({{"rates", Align::left},
+               {"per clock", Align::right},
+               {"tera/s", Align::right},
+               {"datasheet", Align::right},
+               {"measured", Align::right},
+               {"source", Align::left}});
   rate_rows(table, notes, machine, "matrix", machine.matrix, machine.measured.matrix, 2);
   rate_rows(table, notes, machine, "vector", machine.vector, machine.measured.vector, 1);
   rate_rows(table, notes, machine, "special", machine.special, machine.measured.special, 1);
-  std::string text = table.text() + fmt::format("per clock: matrix in multiply-accumulates, vector in operations, special in results; tera/s at {}, a multiply-accumulate as two\n", clock_text(machine.clock()));
+  std::string text = table.text() + fmt::format(
+                                        "per clock: matrix in multiply-accumulates, vector in operations, special in "
+                                        "results; tera/s at {}, a multiply-accumulate as two\n",
+                                        clock_text(machine.clock()));
   for (const machine::Emulation& emulation : machine.emulations) {
-    text += fmt::format("{} products as {} {} products {}\n", machine::name(emulation.type), emulation.products, machine::name(emulation.with), notes.mark(emulation.source));
+    text += fmt::format("{} products as {} {} products {}\n", machine::name(emulation.type), emulation.products,
+                        machine::name(emulation.with), notes.mark(emulation.source));
   }
   return text;
 }
 
 std::string memories(const Machine& machine, Footnotes& notes) {
-  Table table({{"memory", Align::left}, {"size", Align::right}, {"bandwidth", Align::right}, {"by its clocks", Align::right}, {"measured", Align::right}, {"sources", Align::left}});
+  Table table({{"memory", Align::left},
+               {"size", Align::right},
+               {"bandwidth", Align::right},
+               {"by its clocks", Align::right},
+               {"measured", Align::right},
+               {"sources", Align::left}});
   for (const MemoryLevel& memory : machine.memories) {
-    const double speed = memory.on_chip ? memory.bytes_per_clock.value * machine.clock() : memory.bytes_per_second.value;
+    const double speed =
+        memory.on_chip ? memory.bytes_per_clock.value * machine.clock() : memory.bytes_per_second.value;
     const double measured = memory.on_chip ? 0 : machine.measured.bytes_per_second.value;
-    std::string marks = notes.mark(memory.bytes.source) + notes.mark(memory.on_chip ? memory.bytes_per_clock.source : memory.bytes_per_second.source);
+    std::string marks = notes.mark(memory.bytes.source) +
+                        notes.mark(memory.on_chip ? memory.bytes_per_clock.source : memory.bytes_per_second.source);
     if (memory.clock_hz > 0) marks += notes.mark(memory.clock_source);
-    table.add_row({memory.usable ? memory.name + " (usable)" : memory.name, bytes_text(memory.bytes.value), speed == 0 ? "" : speed_text(speed),
-                   memory.clock_hz == 0 ? "" : speed_text(memory.by_clocks()), measured == 0 ? "" : speed_text(measured), marks});
+    table.add_row({memory.usable ? memory.name + " (usable)" : memory.name, bytes_text(memory.bytes.value),
+                   speed == 0 ? "" : speed_text(speed), memory.clock_hz == 0 ? "" : speed_text(memory.by_clocks()),
+                   measured == 0 ? "" : speed_text(measured), marks});
   }
   return table.text();
 }
 
 std::string effective(const Machine& machine) {
-  Table table({{"for bounds", Align::left}, {"products, tera/s", Align::right}, {"on", Align::left}, {"vector, tera/s", Align::right}, {"transcendental, tera/s", Align::right}});
+  Table table({{"for bounds", Align::left},
+               {"products, tera/s", Align::right},
+               {"on", Align::left},
+               {"vector, tera/s", Align::right},
+               {"transcendental, tera/s", Align::right}});
   for (const DType dtype : contraction_types) {
     const bool is_f32 = dtype == DType::f32;
     for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16}) {
       if (!is_f32 && mode != MathMode::strict) continue;
       const machine::ContractionRate best = machine::contraction_rate(machine, dtype, mode);
       const bool first = mode == MathMode::strict;
-      table.add_row({is_f32 ? fmt::format("f32, {}", machine::name(mode)) : std::string(machine::name(machine::rate_type(dtype))), figure(2e-12 * best.macs_per_second), best.unit,
-                     first ? figure(machine.vector_rate(dtype) / 1e12) : "", first && is_float(dtype) ? figure(machine.transcendental_rate(dtype) / 1e12) : ""});
+      table.add_row(
+          {is_f32 ? fmt::format("f32, {}", machine::name(mode)) : std::string(machine::name(machine::rate_type(dtype))),
+           figure(2e-12 * best.macs_per_second), best.unit, first ? figure(machine.vector_rate(dtype) / 1e12) : "",
+           first && is_float(dtype) ? figure(machine.transcendental_rate(dtype) / 1e12) : ""});
     }
   }
-  return table.text() + fmt::format("bandwidth {}, on chip {}, usable cache {}\n", speed_text(machine.bandwidth()), bytes_text(machine.on_chip_bytes()), bytes_text(machine.usable_cache_bytes()));
+  return table.text() + fmt::format("bandwidth {}, on chip {}, usable cache {}\n", speed_text(machine.bandwidth()),
+                                    bytes_text(machine.on_chip_bytes()), bytes_text(machine.usable_cache_bytes()));
 }
 
 // One figure of a machine for the comparison; 0: it has none.
@@ -131,7 +164,9 @@ struct Figure {
 
 std::vector<Figure> figures(const Machine& machine) {
   std::vector<Figure> list;
-  const auto add = [&](std::string name, double value, std::string text) { list.push_back({std::move(name), value, value == 0 ? "-" : std::move(text)}); };
+  const auto add = [&](std::string name, double value, std::string text) {
+    list.push_back({std::move(name), value, value == 0 ? "-" : std::move(text)});
+  };
   add("year", 0, fmt::format("{}", machine.year));
   if (machine.year > 0) list.back().text = fmt::format("{}", machine.year);
   add("clock", machine.clock(), clock_text(machine.clock()));
@@ -154,7 +189,8 @@ std::vector<Figure> figures(const Machine& machine) {
   add("bandwidth", machine.bandwidth(), speed_text(machine.bandwidth()));
   add("on chip", machine.on_chip_bytes(), bytes_text(machine.on_chip_bytes()));
   add("usable cache", machine.usable_cache_bytes(), bytes_text(machine.usable_cache_bytes()));
-  const double ridge = machine::contraction_rate(machine, DType::bf16, MathMode::tf32).macs_per_second * 2 / machine.bandwidth();
+  const double ridge =
+      machine::contraction_rate(machine, DType::bf16, MathMode::tf32).macs_per_second * 2 / machine.bandwidth();
   add("ridge bf16, operations per byte", ridge, figure(ridge));
   add("power", machine.tdp_watts.value, fmt::format("{:g} W", machine.tdp_watts.value));
   add("price", machine.price_usd.value, fmt::format("{:.0f} USD", machine.price_usd.value));
@@ -164,15 +200,33 @@ std::vector<Figure> figures(const Machine& machine) {
 }  // namespace
 
 std::string arch_list_table(const std::vector<Machine>& machines) {
-  Table table({{"name", Align::left}, {"vendor", Align::left}, {"kind", Align::left}, {"year", Align::right}, {"clock", Align::right}, {"f32", Align::right}, {"tf32", Align::right},
-               {"bf16", Align::right}, {"f8", Align::right}, {"memory", Align::right}, {"bandwidth", Align::right}, {"on chip", Align::right}, {"power", Align::right}});
+  Table table({{"name", Align::left},
+               {"vendor", Align::left},
+               {"kind", Align::left},
+               {"year", Align::right},
+               {"clock", Align::right},
+               {"f32", Align::right},
+               {"tf32", Align::right},
+               {"bf16", Align::right},
+               {"f8", Align::right},
+               {"memory", Align::right},
+               {"bandwidth", Align::right},
+               {"on chip", Align::right},
+               {"power", Align::right}});
   for (const Machine& machine : machines) {
-    table.add_row({machine.name, machine.vendor, std::string(machine::name(machine.kind)), fmt::format("{}", machine.year), clock_text(machine.clock()),
-                   figure(machine.vector_rate(DType::f32) / 1e12), figure(contraction_tera(machine, DType::f32, MathMode::tf32)),
-                   figure(contraction_tera(machine, DType::bf16, MathMode::tf32)), figure(contraction_tera(machine, DType::f8e4m3, MathMode::tf32)), bytes_text(machine.device_bytes()),
-                   speed_text(machine.bandwidth()), bytes_text(machine.on_chip_bytes()), machine.tdp_watts.value > 0 ? fmt::format("{:g} W", machine.tdp_watts.value) : "-"});
+    table.add_row({machine.name, machine.vendor, std::string(machine::name(machine.kind)),
+                   fmt::format("{}", machine.year), clock_text(machine.clock()),
+                   figure(machine.vector_rate(DType::f32) / 1e12),
+                   figure(contraction_tera(machine, DType::f32, MathMode::tf32)),
+                   figure(contraction_tera(machine, DType::bf16, MathMode::tf32)),
+                   figure(contraction_tera(machine, DType::f8e4m3, MathMode::tf32)), bytes_text(machine.device_bytes()),
+                   speed_text(machine.bandwidth()), bytes_text(machine.on_chip_bytes()),
+                   machine.tdp_watts.value > 0 ? fmt::format("{:g} W", machine.tdp_watts.value) : "-"});
   }
-  return table.text() + fmt::format("{} machines; tera-operations per second, dense, at the highest clock: f32 on vector units, tf32, bf16 and f8 products on the best unit\n", machines.size());
+  return table.text() + fmt::format(
+                            "{} machines; tera-operations per second, dense, at the highest clock: f32 on vector "
+                            "units, tf32, bf16 and f8 products on the best unit\n",
+                            machines.size());
 }
 
 std::string arch_table(const Machine& machine) {
@@ -190,7 +244,8 @@ std::string arch_diff_table(const Machine& a, const Machine& b) {
   for (size_t i = 0; i < left.size(); ++i) {
     const bool comparable = left[i].value > 0 && right[i].value > 0;
     if (left[i].text == "-" && right[i].text == "-") continue;
-    table.add_row({left[i].name, left[i].text, right[i].text, comparable ? fmt::format("{:.2f}x", right[i].value / left[i].value) : ""});
+    table.add_row({left[i].name, left[i].text, right[i].text,
+                   comparable ? fmt::format("{:.2f}x", right[i].value / left[i].value) : ""});
   }
   return table.text();
 }

@@ -13,7 +13,9 @@ using machine::Number;
 using machine::Rate;
 
 // Whole numbers without a fraction, so that bytes read as bytes.
-Json plain(double value) { return value == std::floor(value) && std::abs(value) < 9e15 ? Json(int64_t(value)) : number(value); }
+Json plain(double value) {
+  return value == std::floor(value) && std::abs(value) < 9e15 ? Json(int64_t(value)) : number(value);
+}
 Json known(double value) { return value > 0 ? plain(value) : Json(nullptr); }
 Json sourced(const Number& value, double scale = 1) {
   return value.value > 0 ? Json{{"value", plain(value.value / scale)}, {"source", value.source}} : Json(nullptr);
@@ -34,17 +36,24 @@ Json rates_json(const std::vector<Rate>& rates, double operations, double clock)
 
 Json measured_rates(const std::vector<Rate>& rates) {
   Json list = Json::array();
-  for (const Rate& rate : rates) list.push_back({{"type", machine::name(rate.type)}, {"tera_per_s", plain(rate.datasheet_tera)}, {"source", rate.source}});
+  for (const Rate& rate : rates)
+    list.push_back(
+        {{"type", machine::name(rate.type)}, {"tera_per_s", plain(rate.datasheet_tera)}, {"source", rate.source}});
   return list;
 }
 
 Json memory_json(const MemoryLevel& memory) {
-  Json json{{"name", memory.name}, {"kind", memory.on_chip ? "on_chip" : "device"}, {"usable", memory.usable}, {"bytes", sourced(memory.bytes)}};
+  Json json{{"name", memory.name},
+            {"kind", memory.on_chip ? "on_chip" : "device"},
+            {"usable", memory.usable},
+            {"bytes", sourced(memory.bytes)}};
   if (memory.on_chip) {
     json["bytes_per_clock"] = sourced(memory.bytes_per_clock);
   } else {
     json["bytes_per_s"] = sourced(memory.bytes_per_second);
-    json["bytes_per_s_by_clocks"] = memory.clock_hz > 0 ? Json{{"value", plain(memory.by_clocks())}, {"source", memory.clock_source}} : Json(nullptr);
+    json["bytes_per_s_by_clocks"] = memory.clock_hz > 0
+                                        ? Json{{"value", plain(memory.by_clocks())}, {"source", memory.clock_source}}
+                                        : Json(nullptr);
   }
   return json;
 }
@@ -55,12 +64,14 @@ Json bounds_json(const Machine& machine) {
   for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16}) {
     for (int i = 0; i < dtype_count; ++i) {
       const machine::ContractionRate best = machine::contraction_rate(machine, DType(i), mode);
-      products[std::string(machine::name(mode))][std::string(name(DType(i)))] = {{"tera_per_s", plain(2e-12 * best.macs_per_second)}, {"unit", best.unit}};
+      products[std::string(machine::name(mode))][std::string(name(DType(i)))] = {
+          {"tera_per_s", plain(2e-12 * best.macs_per_second)}, {"unit", best.unit}};
     }
   }
   for (int i = 0; i < dtype_count; ++i) {
     vector[std::string(name(DType(i)))] = plain(machine.vector_rate(DType(i)) / 1e12);
-    if (is_float(DType(i))) transcendental[std::string(name(DType(i)))] = plain(machine.transcendental_rate(DType(i)) / 1e12);
+    if (is_float(DType(i)))
+      transcendental[std::string(name(DType(i)))] = plain(machine.transcendental_rate(DType(i)) / 1e12);
   }
   return {{"clock_mhz", plain(machine.clock() / 1e6)},
           {"bandwidth_bytes_per_s", plain(machine.bandwidth())},
@@ -103,12 +114,19 @@ std::string arch_json(const Machine& machine) {
   json["aliases"] = machine.aliases;
   json["notes"] = machine.notes;
   json["year"] = machine.year;
-  json["clock_mhz"] = {{"base", sourced(machine.clocks.base, 1e6)}, {"boost", sourced(machine.clocks.boost, 1e6)}, {"max", sourced(machine.clocks.max, 1e6)}, {"locked", known(machine.clocks.locked / 1e6)}};
-  json["units"] = {{"name", machine.unit_name}, {"count", plain(machine.units.value)}, {"source", machine.units.source}};
+  json["clock_mhz"] = {{"base", sourced(machine.clocks.base, 1e6)},
+                       {"boost", sourced(machine.clocks.boost, 1e6)},
+                       {"max", sourced(machine.clocks.max, 1e6)},
+                       {"locked", known(machine.clocks.locked / 1e6)}};
+  json["units"] = {
+      {"name", machine.unit_name}, {"count", plain(machine.units.value)}, {"source", machine.units.source}};
   json["matrix"] = rates_json(machine.matrix, 2, machine.clock());
   json["emulation"] = Json::array();
   for (const machine::Emulation& emulation : machine.emulations) {
-    json["emulation"].push_back({{"type", machine::name(emulation.type)}, {"with", machine::name(emulation.with)}, {"products", plain(emulation.products)}, {"source", emulation.source}});
+    json["emulation"].push_back({{"type", machine::name(emulation.type)},
+                                 {"with", machine::name(emulation.with)},
+                                 {"products", plain(emulation.products)},
+                                 {"source", emulation.source}});
   }
   json["vector"] = rates_json(machine.vector, 1, machine.clock());
   json["transcendental"] = rates_json(machine.special, 1, machine.clock());
@@ -118,7 +136,10 @@ std::string arch_json(const Machine& machine) {
   json["price_usd"] = sourced(machine.price_usd);
   json["measured"] = nullptr;
   if (const machine::Measured& measured = machine.measured; !measured.empty()) {
-    json["measured"] = {{"bytes_per_s", sourced(measured.bytes_per_second)}, {"matrix", measured_rates(measured.matrix)}, {"vector", measured_rates(measured.vector)}, {"transcendental", measured_rates(measured.special)}};
+    json["measured"] = {{"bytes_per_s", sourced(measured.bytes_per_second)},
+                        {"matrix", measured_rates(measured.matrix)},
+                        {"vector", measured_rates(measured.vector)},
+                        {"transcendental", measured_rates(measured.special)}};
   }
   json["bounds"] = bounds_json(machine);
   return to_text(json);

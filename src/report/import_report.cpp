@@ -53,9 +53,12 @@ void ImportStats::add(const frontend::CorpusEntry& entry, const Result<ops::Lowe
 std::string to_text(const ImportStats& stats, const std::string& file, const std::string& form) {
   const int64_t defined = total(stats.calls), unknown = total(stats.opaque);
   const double share = defined + unknown == 0 ? 100.0 : 100.0 * double(defined) / double(defined + unknown);
-  std::string text = fmt::format("{} ({} form): {} of {} programs imported\n", file, form, stats.imported, stats.programs);
-  text += fmt::format("{} operator calls, {} distinct operators, {:.2f} % of the calls defined; {} statements\n", defined + unknown, stats.calls.size() + stats.opaque.size(), share, stats.statements);
-  text += unknown == 0 ? "no opaque operators\n" : fmt::format("{} calls of {} opaque operators\n", unknown, stats.opaque.size());
+  std::string text =
+      fmt::format("{} ({} form): {} of {} programs imported\n", file, form, stats.imported, stats.programs);
+  text += fmt::format("{} operator calls, {} distinct operators, {:.2f} % of the calls defined; {} statements\n",
+                      defined + unknown, stats.calls.size() + stats.opaque.size(), share, stats.statements);
+  text += unknown == 0 ? "no opaque operators\n"
+                       : fmt::format("{} calls of {} opaque operators\n", unknown, stats.opaque.size());
   text += counted(stats.opaque, "opaque", 100);
   text += counted(stats.calls, "operator", 40);
   for (const std::string& failure : stats.failures) text += fmt::format("failed: {}\n", failure);

@@ -24,7 +24,8 @@ struct ImportStats {
 };
 
 std::string to_text(const ImportStats& stats, const std::string& file, const std::string& form);
-std::string to_json(const ImportStats& stats, const std::string& file, const std::string& form);  // schema lightline.import_stats
+std::string to_json(const ImportStats& stats, const std::string& file,
+                    const std::string& form);  // schema lightline.import_stats
 
 // One JSON line (schema lightline.import) with the entry's other keys carried through; with the loops if asked.
 std::string import_line(const frontend::CorpusEntry& entry, const Result<ops::Lowered>& lowered, bool with_loops);

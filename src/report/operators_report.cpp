@@ -12,14 +12,16 @@ namespace {
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator, std::string_view quote = "") {
   std::string text;
-  for (const std::string& word : words) text += fmt::format("{}{}{}{}", text.empty() ? "" : separator, quote, word, quote);
+  for (const std::string& word : words)
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : separator, quote, word, quote);
   return text;
 }
 
 std::vector<const ops::Operator*> sorted_operators() {
   std::vector<const ops::Operator*> list;
   for (const ops::Operator& op : ops::Registry::all().operators()) list.push_back(&op);
-  std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return std::tie(a->family, a->name) < std::tie(b->family, b->name); });
+  std::sort(list.begin(), list.end(),
+            [](const auto* a, const auto* b) { return std::tie(a->family, a->name) < std::tie(b->family, b->name); });
   return list;
 }
 
@@ -33,19 +35,24 @@ const std::vector<std::string>& proved_for(const ProvedTypes& proved, const std:
 
 std::string operators_markdown(const ProvedTypes& proved) {
   const auto operators = sorted_operators();
-  const auto count = std::count_if(operators.begin(), operators.end(), [&](const auto* op) { return !proved_for(proved, op->name).empty(); });
+  const auto count = std::count_if(operators.begin(), operators.end(),
+                                   [&](const auto* op) { return !proved_for(proved, op->name).empty(); });
   std::string text = "# Operators\n\nPrinted by `lightline operators --markdown`; do not edit. ";
-  text += fmt::format("{} operators have a definition, {} of them are proved by running against PyTorch.\n", operators.size(), count);
+  text += fmt::format("{} operators have a definition, {} of them are proved by running against PyTorch.\n",
+                      operators.size(), count);
   text +=
-      "\nAn operator is found under its name in every source: `relu` is `aten.relu.default`, `aten.relu_.default`, `torch.relu`, `torch.nn.functional.relu`\n"
-      "and `Tensor.relu`. Further names are listed. \"Proved\" names the dtypes of the first tensor argument for which the interpreter and the emitted C agree with PyTorch.\n";
+      "\nAn operator is found under its name in every source: `relu` is `aten.relu.default`, `aten.relu_.default`, "
+      "`torch.relu`, `torch.nn.functional.relu`\n"
+      "and `Tensor.relu`. Further names are listed. \"Proved\" names the dtypes of the first tensor argument for which "
+      "the interpreter and the emitted C agree with PyTorch.\n";
   std::string family;
   for (const ops::Operator* op : operators) {
     if (op->family != family) {
       family = op->family;
       text += fmt::format("\n## {}\n\n| operator | parameters | further names | proved |\n|---|---|---|---|\n", family);
     }
-    text += fmt::format("| `{}` | {} | {} | {} |\n", op->name, op->parameters, joined(op->aliases, " ", "`"), joined(proved_for(proved, op->name), " "));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", op->name, op->parameters, joined(op->aliases, " ", "`"),
+                        joined(proved_for(proved, op->name), " "));
   }
   return text;
 }

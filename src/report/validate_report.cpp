@@ -11,7 +11,8 @@
 namespace lightline::report {
 
 bool ValidatedRun::agrees() const {
-  return error.empty() && !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const ValidatedOutput& o) { return o.comparison.agree; });
+  return error.empty() && !outputs.empty() &&
+         std::all_of(outputs.begin(), outputs.end(), [](const ValidatedOutput& o) { return o.comparison.agree; });
 }
 
 bool ValidateReport::agrees() const {
@@ -19,7 +20,13 @@ bool ValidateReport::agrees() const {
 }
 
 std::string to_table(const ValidateReport& report) {
-  Table table({{"form", Align::left}, {"backend", Align::left}, {"output", Align::left}, {"type", Align::left}, {"worst absolute", Align::right}, {"worst relative", Align::right}, {"verdict", Align::left}});
+  Table table({{"form", Align::left},
+               {"backend", Align::left},
+               {"output", Align::left},
+               {"type", Align::left},
+               {"worst absolute", Align::right},
+               {"worst relative", Align::right},
+               {"verdict", Align::left}});
   std::string problems;
   for (const ValidatedRun& run : report.runs) {
     if (!run.error.empty()) {
@@ -28,11 +35,15 @@ std::string to_table(const ValidateReport& report) {
     }
     for (const ValidatedOutput& output : run.outputs) {
       const Comparison& c = output.comparison;
-      table.add_row({run.form, run.backend, output.name, type_text(output.dtype, output.shape), fmt::format("{:.3g}", c.worst_absolute), fmt::format("{:.3g}", c.worst_relative), c.agree ? "agrees" : "differs"});
+      table.add_row({run.form, run.backend, output.name, type_text(output.dtype, output.shape),
+                     fmt::format("{:.3g}", c.worst_absolute), fmt::format("{:.3g}", c.worst_relative),
+                     c.agree ? "agrees" : "differs"});
       if (!c.agree) problems += fmt::format("{} form, {}, {}: {}\n", run.form, run.backend, output.name, c.reason);
     }
   }
-  return fmt::format("{}: {} with the framework (seed {})\n", report.program, report.agrees() ? "agrees" : "does not agree", report.seed) + table.text() + problems;
+  return fmt::format("{}: {} with the framework (seed {})\n", report.program,
+                     report.agrees() ? "agrees" : "does not agree", report.seed) +
+         table.text() + problems;
 }
 
 std::string to_json(const ValidateReport& report) {

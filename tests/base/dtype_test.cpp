@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "base/tensor_io.h"
 #include "base/helpers.h"
+#include "base/tensor_io.h"
 
 namespace lightline {
 namespace {
@@ -38,7 +38,10 @@ struct Reference {
     int low = 0, high = finite_codes;
     while (low < high) {
       const int middle = (low + high) / 2;
-      if (value(middle) < magnitude) low = middle + 1; else high = middle;
+      if (value(middle) < magnitude)
+        low = middle + 1;
+      else
+        high = middle;
     }
     int code = low;
     if (low == finite_codes && magnitude > value(finite_codes)) {
@@ -79,7 +82,9 @@ float decode(DType dtype, uint32_t code) {
   }
 }
 
-bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
+bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 TEST(Dtype, NamesAndSizes) {
   for (DType dtype : all_dtypes()) EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
@@ -96,7 +101,8 @@ TEST(Dtype, NamesAndSizes) {
   EXPECT_EQ(compute_type(DType::f64), DType::f64);
   for (DType dtype : {DType::i64, DType::u8, DType::boolean, DType::c64}) EXPECT_EQ(compute_type(dtype), dtype);
   EXPECT_TRUE(is_float(DType::f4e2m1) && !is_float(DType::i64) && !is_float(DType::c64));
-  EXPECT_TRUE(is_integer(DType::i64) && is_integer(DType::u8) && !is_integer(DType::boolean) && !is_integer(DType::f4e2m1));
+  EXPECT_TRUE(is_integer(DType::i64) && is_integer(DType::u8) && !is_integer(DType::boolean) &&
+              !is_integer(DType::f4e2m1));
 }
 
 TEST(Dtype, EveryPatternHasItsValueAndComesBack) {
@@ -124,13 +130,15 @@ TEST(Dtype, TiesAndNeighboursOfTiesRoundToTheNearest) {
       const double tie = (format.value(code) + format.value(code + 1)) / 2;
       for (double x : {format.value(code), tie, std::nextafter(tie, 0), std::nextafter(tie, infinity)}) {
         for (double signed_x : {x, -x}) {
-          ASSERT_TRUE(same(round_to(format.dtype, signed_x), format.rounded(signed_x))) << name(format.dtype) << " " << signed_x;
+          ASSERT_TRUE(same(round_to(format.dtype, signed_x), format.rounded(signed_x)))
+              << name(format.dtype) << " " << signed_x;
         }
       }
       for (float x : {float(tie), std::nextafter(float(tie), 0.0f), std::nextafter(float(tie), INFINITY)}) {
         if (!std::isfinite(x)) continue;
         for (float signed_x : {x, -x}) {
-          ASSERT_TRUE(same(decode(format.dtype, encode(format.dtype, signed_x)), format.rounded(signed_x))) << name(format.dtype) << " " << signed_x;
+          ASSERT_TRUE(same(decode(format.dtype, encode(format.dtype, signed_x)), format.rounded(signed_x)))
+              << name(format.dtype) << " " << signed_x;
         }
       }
     }
@@ -145,9 +153,12 @@ TEST(Dtype, RandomNumbersRoundToTheNearest) {
       const double x = std::ldexp(fraction(random), int(exponent(random))) * (i % 2 == 0 ? 1 : -1);
       ASSERT_TRUE(same(round_to(format.dtype, x), format.rounded(x))) << name(format.dtype) << " " << x;
       const float f = float(x);
-      if (std::isfinite(f)) ASSERT_TRUE(same(decode(format.dtype, encode(format.dtype, f)), format.rounded(f))) << name(format.dtype) << " " << f;
+      if (std::isfinite(f))
+        ASSERT_TRUE(same(decode(format.dtype, encode(format.dtype, f)), format.rounded(f)))
+            << name(format.dtype) << " " << f;
     }
-    for (double x : {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(), std::numeric_limits<double>::max()}) {
+    for (double x : {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
+                     std::numeric_limits<double>::max()}) {
       EXPECT_TRUE(same(round_to(format.dtype, x), format.rounded(x))) << name(format.dtype) << " " << x;
       EXPECT_TRUE(same(round_to(format.dtype, -x), format.rounded(-x))) << name(format.dtype) << " " << -x;
     }

@@ -63,7 +63,10 @@ TEST(File, CompressionIsFoundByContentNotByName) {
 }
 
 TEST(File, DecompressHandlesShortAndConcatenatedData) {
-  for (const std::string text : {"", "a", "abcde", "abcdef", "abcdefg", "\xFD" "7zX", "\x28\xB5\x2F"}) {
+  for (const std::string text : {"", "a", "abcde", "abcdef", "abcdefg",
+                                 "\xFD"
+                                 "7zX",
+                                 "\x28\xB5\x2F"}) {
     EXPECT_EQ(decompress(text).value(), text);
     EXPECT_EQ(decompress(compress_xz(text).value()).value(), text);
     EXPECT_EQ(decompress(compress_zst(text).value()).value(), text);
@@ -92,18 +95,24 @@ TEST(File, LimitsStopSmallFilesThatGrow) {
 TEST(File, HostileCompressedData) {
   std::string xz = compress_xz(numbered_lines(1000)).value();
   std::string zst = compress_zst(numbered_lines(1000)).value();
-  for (size_t size = 6; size < xz.size(); ++size) expect_error(decompress(xz.substr(0, size)), ErrorCode::parse, "the .xz data ends too early");
-  for (size_t size = 6; size < zst.size(); ++size) expect_error(decompress(zst.substr(0, size)), ErrorCode::parse, "the .zst data ends too early");
+  for (size_t size = 6; size < xz.size(); ++size)
+    expect_error(decompress(xz.substr(0, size)), ErrorCode::parse, "the .xz data ends too early");
+  for (size_t size = 6; size < zst.size(); ++size)
+    expect_error(decompress(zst.substr(0, size)), ErrorCode::parse, "the .zst data ends too early");
   expect_error(decompress(xz + "more"), ErrorCode::parse, "the .xz data ends too early");
-  expect_error(decompress(xz + "more of it that is not xz"), ErrorCode::parse, "the .xz data is corrupt: it does not decode, its checksum is wrong, or other data follows");
-  expect_error(decompress(zst + "more"), ErrorCode::parse, "the .zst data is corrupt: something other than a frame follows a frame");
+  expect_error(decompress(xz + "more of it that is not xz"), ErrorCode::parse,
+               "the .xz data is corrupt: it does not decode, its checksum is wrong, or other data follows");
+  expect_error(decompress(zst + "more"), ErrorCode::parse,
+               "the .zst data is corrupt: something other than a frame follows a frame");
   std::string flipped = xz;
   flipped[xz.size() / 2] ^= 1;
-  expect_error(decompress(flipped), ErrorCode::parse, "the .xz data is corrupt: it does not decode, its checksum is wrong, or other data follows");
+  expect_error(decompress(flipped), ErrorCode::parse,
+               "the .xz data is corrupt: it does not decode, its checksum is wrong, or other data follows");
   flipped = zst;
   flipped.back() ^= 1;
   expect_error(decompress(flipped), ErrorCode::parse, "the .zst data is corrupt: Restored data doesn't match checksum");
-  expect_error(decompress(zst_with_window("a", 28)), ErrorCode::limit, "the .zst data needs a window of more than 128 MiB");
+  expect_error(decompress(zst_with_window("a", 28)), ErrorCode::limit,
+               "the .zst data needs a window of more than 128 MiB");
   EXPECT_EQ(decompress(zst_with_window("a", 27)).value(), "a");
 }
 
@@ -131,7 +140,8 @@ TEST(File, ErrorsNameTheFile) {
   expect_error(missing, ErrorCode::io, "can not open the file: No such file or directory");
   EXPECT_EQ(missing.error().where.file, directory / "missing");
   expect_error(read_file(directory / ""), ErrorCode::io, "can not read the file: Is a directory");
-  expect_error(write_file(directory / "no/such/place", "x"), ErrorCode::io, "can not create the file: No such file or directory");
+  expect_error(write_file(directory / "no/such/place", "x"), ErrorCode::io,
+               "can not create the file: No such file or directory");
   expect_error(write_file(directory / "", "x"), ErrorCode::io, "can not write the file: Is a directory");
   EXPECT_EQ(directory.file_count(), 0u);
 }
@@ -148,7 +158,10 @@ TEST(File, AFailedWriteLeavesTheOldFile) {
     const rlimit limit{1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     const Status status = write_file(path, std::string(5000, 'x'));
-    ::_exit(!status.ok() && status.error().message == "can not write the file: File too large" && status.error().where.file == path ? 0 : 1);
+    ::_exit(!status.ok() && status.error().message == "can not write the file: File too large" &&
+                    status.error().where.file == path
+                ? 0
+                : 1);
   }
   int exit_status = 0;
   ASSERT_EQ(::waitpid(child, &exit_status, 0), child);

@@ -12,7 +12,9 @@
 
 namespace lightline::base_test {
 
-inline std::string fixture(const std::string& name) { return std::string(LIGHTLINE_SOURCE_DIR) + "/tests/base/data/" + name; }
+inline std::string fixture(const std::string& name) {
+  return std::string(LIGHTLINE_SOURCE_DIR) + "/tests/base/data/" + name;
+}
 
 inline std::string fixture_bytes(const std::string& name) {
   Result<std::string> content = read_file(fixture(name));
@@ -28,8 +30,10 @@ inline std::vector<DType> all_dtypes() {
 
 inline testing::AssertionResult same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype()) return testing::AssertionFailure() << name(a.dtype()) << " is not " << name(b.dtype());
-  if (a.shape() != b.shape()) return testing::AssertionFailure() << to_string(a.shape()) << " is not " << to_string(b.shape());
-  if (a.size() > 0 && std::memcmp(a.data(), b.data(), a.byte_count()) != 0) return testing::AssertionFailure() << "the elements differ";
+  if (a.shape() != b.shape())
+    return testing::AssertionFailure() << to_string(a.shape()) << " is not " << to_string(b.shape());
+  if (a.size() > 0 && std::memcmp(a.data(), b.data(), a.byte_count()) != 0)
+    return testing::AssertionFailure() << "the elements differ";
   return testing::AssertionSuccess();
 }
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/helpers.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
-#include "base/helpers.h"
 
 namespace lightline {
 namespace {
@@ -21,7 +21,10 @@ std::string npy(std::string_view header, std::string_view data, int version = 1)
   std::string content("\x93NUMPY", 6);
   content += char(version);
   content += '\0';
-  if (version == 1) append_le(content, uint16_t(header.size())); else append_le(content, uint32_t(header.size()));
+  if (version == 1)
+    append_le(content, uint16_t(header.size()));
+  else
+    append_le(content, uint32_t(header.size()));
   return content.append(header).append(data);
 }
 
@@ -43,7 +46,8 @@ TEST(Npy, ReadsEveryLayout) {
   EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("version2.npy")).value(), random_tensor(DType::f32, {3, 4}, 7)));
   EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("version3.npy")).value(), random_tensor(DType::f32, {3, 4}, 7)));
   EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("fortran.npy")).value(), random_tensor(DType::i32, {2, 3, 4}, 7)));
-  EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("fortran_big_endian.npy")).value(), random_tensor(DType::i16, {2, 3, 4}, 7)));
+  EXPECT_TRUE(
+      same_bits(parse_npy(fixture_bytes("fortran_big_endian.npy")).value(), random_tensor(DType::i16, {2, 3, 4}, 7)));
   EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("scalar.npy")).value(), random_tensor(DType::f32, {}, 7)));
   EXPECT_TRUE(same_bits(parse_npy(fixture_bytes("empty.npy")).value(), random_tensor(DType::f32, {0, 3}, 7)));
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::i64, DType::i32, DType::i16, DType::c64}) {
@@ -72,7 +76,8 @@ TEST(Npy, LongHeadersUseVersionTwo) {
 }
 
 TEST(Npy, SpellingsThatPythonAllows) {
-  for (const std::string header : {"{'descr':'<i2','fortran_order':False,'shape':(2,)}", "{ \"shape\" : ( 2 , ) , \"descr\" : \"=i2\", 'fortran_order': True }\n",
+  for (const std::string header : {"{'descr':'<i2','fortran_order':False,'shape':(2,)}",
+                                   "{ \"shape\" : ( 2 , ) , \"descr\" : \"=i2\", 'fortran_order': True }\n",
                                    "  {'fortran_order': False, 'descr': '<i2', 'shape': (2, ), }  \n"}) {
     const Result<Tensor> tensor = parse_npy(npy(header, std::string("\1\0\2\0", 4)));
     ASSERT_TRUE(tensor.ok()) << to_string(tensor.error());
@@ -81,12 +86,15 @@ TEST(Npy, SpellingsThatPythonAllows) {
 }
 
 TEST(Npy, BooleansAndNibblesAreNormalised) {
-  const Tensor flags = parse_npy(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", std::string("\0\2\xFF", 3))).value();
+  const Tensor flags =
+      parse_npy(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", std::string("\0\2\xFF", 3))).value();
   EXPECT_EQ(flags.as<uint8_t>()[1], 1);
   EXPECT_EQ(flags.as<uint8_t>()[2], 1);
-  const Tensor nibbles = parse_npy(npy("{'descr': '|V1', 'fortran_order': False, 'shape': (1,)}", "\xF5"), DType::f4e2m1).value();
+  const Tensor nibbles =
+      parse_npy(npy("{'descr': '|V1', 'fortran_order': False, 'shape': (1,)}", "\xF5"), DType::f4e2m1).value();
   EXPECT_EQ(nibbles.as<uint8_t>()[0], 5);
-  EXPECT_EQ(parse_npy(npy("{'descr': '|V2', 'fortran_order': False, 'shape': ()}", "\x80\x3F")).value().get_f64(0), 1.0);
+  EXPECT_EQ(parse_npy(npy("{'descr': '|V2', 'fortran_order': False, 'shape': ()}", "\x80\x3F")).value().get_f64(0),
+            1.0);
 }
 
 TEST(Npy, UnsupportedTypesSayWhatToDo) {
@@ -100,15 +108,20 @@ TEST(Npy, UnsupportedTypesSayWhatToDo) {
   expect("u8", "the .npy data holds unsigned integers ('<u8')", "convert it: x.astype('int64')");
   expect("c16", "the .npy data holds numbers of an unsupported type ('<c16')", "convert it: x.astype('complex64')");
   expect("f16", "the .npy data holds numbers of an unsupported type ('<f16')", "convert it: x.astype('float64')");
-  expect("U5", "the .npy data holds strings ('<U5')", "convert it to a number: x.astype('float32') or x.astype('int64')");
-  expect("S3", "the .npy data holds strings ('|S3')", "convert it to a number: x.astype('float32') or x.astype('int64')");
-  expect("O", "the .npy data holds Python objects ('|O')", "convert it to a number: x.astype('float32') or x.astype('int64')");
-  expect("records", "the .npy data is an array of records", "save each field as an array of its own, for example with numpy.savez");
+  expect("U5", "the .npy data holds strings ('<U5')",
+         "convert it to a number: x.astype('float32') or x.astype('int64')");
+  expect("S3", "the .npy data holds strings ('|S3')",
+         "convert it to a number: x.astype('float32') or x.astype('int64')");
+  expect("O", "the .npy data holds Python objects ('|O')",
+         "convert it to a number: x.astype('float32') or x.astype('int64')");
+  expect("records", "the .npy data is an array of records",
+         "save each field as an array of its own, for example with numpy.savez");
 }
 
 TEST(Npy, OneByteRecordsNeedAnExpectedType) {
   const Result<Tensor> result = parse_npy(fixture_bytes("f8e4m3.npy"));
-  expect_error(result, ErrorCode::type, "the .npy data holds one-byte records ('<V1') that could be f8e4m3, f8e5m2 or f4e2m1");
+  expect_error(result, ErrorCode::type,
+               "the .npy data holds one-byte records ('<V1') that could be f8e4m3, f8e5m2 or f4e2m1");
   expect_error(parse_npy(fixture_bytes("f8e4m3.npy"), DType::u8), ErrorCode::type,
                "the .npy data holds one-byte records ('<V1') that could be f8e4m3, f8e5m2 or f4e2m1");
   EXPECT_EQ(parse_npy(fixture_bytes("f8e4m3.npy"), DType::f8e4m3).value().dtype(), DType::f8e4m3);
@@ -121,16 +134,20 @@ TEST(Npy, HostilePreambles) {
   expect_error(parse_npy("PK\3\4 and more"), ErrorCode::parse, "this is not .npy data");
   expect_error(parse_npy(good.substr(0, 9)), ErrorCode::parse, broken + std::string("it ends inside the header"));
   expect_error(parse_npy(good.substr(0, 60)), ErrorCode::parse, broken + std::string("it ends inside the header"));
-  expect_error(parse_npy(npy("{}", "", 2).substr(0, 11)), ErrorCode::parse, broken + std::string("it ends inside the header"));
+  expect_error(parse_npy(npy("{}", "", 2).substr(0, 11)), ErrorCode::parse,
+               broken + std::string("it ends inside the header"));
   expect_error(parse_npy(npy("{}", "", 4)), ErrorCode::unsupported, "the .npy data has version 4.0");
   std::string claims = npy("{}", "", 2);
   claims[11] = '\x7F';
   expect_error(parse_npy(claims), ErrorCode::parse, broken + std::string("it ends inside the header"));
-  expect_error(parse_npy(npy(std::string(size_t(1) << 21, ' '), "", 2)), ErrorCode::limit, "the .npy header is larger than 1 MiB");
+  expect_error(parse_npy(npy(std::string(size_t(1) << 21, ' '), "", 2)), ErrorCode::limit,
+               "the .npy header is larger than 1 MiB");
 }
 
 TEST(Npy, HostileHeaders) {
-  const auto expect = [](const std::string& header, const std::string& detail) { expect_error(parse_npy(npy(header, "12345678")), ErrorCode::parse, broken + detail); };
+  const auto expect = [](const std::string& header, const std::string& detail) {
+    expect_error(parse_npy(npy(header, "12345678")), ErrorCode::parse, broken + detail);
+  };
   const std::string type = "{'descr': '<f4', 'fortran_order': False, ";
   expect("", "its header needs '{' at byte 0");
   expect("{", "its header needs a string at byte 1");
@@ -161,12 +178,14 @@ TEST(Npy, HostileHeaders) {
 
 TEST(Npy, SizesMustMatchTheShape) {
   const auto expect = [](const std::string& shape, const std::string& detail) {
-    expect_error(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}", "12345678")), ErrorCode::parse, broken + detail);
+    expect_error(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}", "12345678")),
+                 ErrorCode::parse, broken + detail);
   };
   expect("(3,)", "shape [3] of '<f4' needs 3 elements of 4 bytes, there are 8 bytes");
   expect("(1,)", "shape [1] of '<f4' needs 1 elements of 4 bytes, there are 8 bytes");
   expect("(0, 9)", "shape [0, 9] of '<f4' needs 0 elements of 4 bytes, there are 8 bytes");
-  expect("(4611686018427387904,)", "shape [4611686018427387904] of '<f4' needs 4611686018427387904 elements of 4 bytes, there are 8 bytes");
+  expect("(4611686018427387904,)",
+         "shape [4611686018427387904] of '<f4' needs 4611686018427387904 elements of 4 bytes, there are 8 bytes");
   const std::string huge = "{'descr': '<f4', 'fortran_order': True, 'shape': (4294967296, 4294967296)}";
   expect_error(parse_npy(npy(huge, "")), ErrorCode::limit, "shape [4294967296, 4294967296] leaves 64 bits");
 }
@@ -189,7 +208,8 @@ TEST(Npz, ReadsWhatNumpyWrites) {
 TEST(Npz, HostileArchives) {
   const std::string archive = write_zip({{"x.npy", "not an array"}}).value();
   expect_error(parse_npz(archive), ErrorCode::parse, "array 'x': this is not .npy data");
-  expect_error(parse_npz(write_zip({{"readme", ""}}).value()), ErrorCode::parse, "'readme' in the .npz data is not an .npy array");
+  expect_error(parse_npz(write_zip({{"readme", ""}}).value()), ErrorCode::parse,
+               "'readme' in the .npz data is not an .npy array");
   expect_error(parse_npz("hello"), ErrorCode::parse, "the zip archive is broken: it is too short");
   expect_error(parse_npz(fixture_bytes("stored.npz")), ErrorCode::type,
                "array 'f8e4m3': the .npy data holds one-byte records ('<V1') that could be f8e4m3, f8e5m2 or f4e2m1");
@@ -236,10 +256,14 @@ TEST(TensorFiles, ErrorsNameTheFile) {
   tensors.emplace_back("a", Tensor(DType::f32, {1}));
   tensors.emplace_back("a", Tensor(DType::f32, {1}));
   expect(write_tensors(two, tensors), two, ErrorCode::usage, "a .npy file holds one tensor, not 2");
-  expect(write_tensors(directory / "a.npz", tensors), directory / "a.npz", ErrorCode::name, "two entries are named 'a.npy'");
-  expect(write_tensors(directory / "a.safetensors", tensors), directory / "a.safetensors", ErrorCode::name, "two tensors are named 'a'");
-  expect(write_tensors(directory / "a.pt", tensors), directory / "a.pt", ErrorCode::usage, "the file's name does not say how tensors are stored in it");
-  expect(read_tensors(directory / "a.pt"), directory / "a.pt", ErrorCode::usage, "the file's name does not say how tensors are stored in it");
+  expect(write_tensors(directory / "a.npz", tensors), directory / "a.npz", ErrorCode::name,
+         "two entries are named 'a.npy'");
+  expect(write_tensors(directory / "a.safetensors", tensors), directory / "a.safetensors", ErrorCode::name,
+         "two tensors are named 'a'");
+  expect(write_tensors(directory / "a.pt", tensors), directory / "a.pt", ErrorCode::usage,
+         "the file's name does not say how tensors are stored in it");
+  expect(read_tensors(directory / "a.pt"), directory / "a.pt", ErrorCode::usage,
+         "the file's name does not say how tensors are stored in it");
   expect(read_tensors(two), two, ErrorCode::io, "can not open the file: No such file or directory");
   EXPECT_EQ(directory.file_count(), 0u);
   ASSERT_TRUE(write_file(two, "hello").ok());

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/internal_error.h"
 #include "base/helpers.h"
+#include "base/internal_error.h"
 
 namespace lightline {
 namespace {
@@ -25,8 +25,10 @@ TEST(Tensor, ElementCount) {
   EXPECT_EQ(element_count(Shape{2, 3}).value(), 6);
   EXPECT_EQ(element_count(Shape{2, 0, 3}).value(), 0);
   expect_error(element_count(Shape{2, -3}), ErrorCode::shape, "extent -3 is negative");
-  expect_error(element_count(Shape{int64_t(1) << 32, int64_t(1) << 31}), ErrorCode::limit, "shape [4294967296, 2147483648] leaves 64 bits");
-  expect_error(element_count(Shape{0, int64_t(1) << 32, int64_t(1) << 31}), ErrorCode::limit, "shape [0, 4294967296, 2147483648] leaves 64 bits");
+  expect_error(element_count(Shape{int64_t(1) << 32, int64_t(1) << 31}), ErrorCode::limit,
+               "shape [4294967296, 2147483648] leaves 64 bits");
+  expect_error(element_count(Shape{0, int64_t(1) << 32, int64_t(1) << 31}), ErrorCode::limit,
+               "shape [0, 4294967296, 2147483648] leaves 64 bits");
   EXPECT_EQ(to_string(Shape{2, 3}), "[2, 3]");
   EXPECT_EQ(to_string(Shape{}), "[]");
 }
@@ -43,7 +45,8 @@ TEST(Tensor, AllocationIsZeroedAndAligned) {
 }
 
 TEST(Tensor, ForeignSizesAreRefused) {
-  expect_error(Tensor::allocate(DType::f64, {int64_t(1) << 38}), ErrorCode::limit, "a f64 tensor of shape [274877906944] takes more than 1 TiB");
+  expect_error(Tensor::allocate(DType::f64, {int64_t(1) << 38}), ErrorCode::limit,
+               "a f64 tensor of shape [274877906944] takes more than 1 TiB");
   expect_error(Tensor::allocate(DType::f64, {-1}), ErrorCode::shape, "extent -1 is negative");
   EXPECT_THROW(Tensor(DType::f64, {-1}), InternalError);
   EXPECT_TRUE(Tensor::allocate(DType::f64, {4, 4}).ok());
@@ -114,7 +117,8 @@ TEST(Tensor, RandomIsWhatTheHeaderSays) {
   const uint64_t draw = splitmix64((uint64_t(7) << 32) + 5);
   EXPECT_EQ(random_tensor(DType::f64, {8}, 7).get_f64(5), double(draw >> 40) / 16777216 * 2 - 1);
   EXPECT_EQ(random_tensor(DType::f32, {8}, 7).get_f64(5), double(draw >> 40) / 16777216 * 2 - 1);
-  EXPECT_EQ(random_tensor(DType::bf16, {8}, 7).get_f64(5), round_to(DType::bf16, double(draw >> 40) / 16777216 * 2 - 1));
+  EXPECT_EQ(random_tensor(DType::bf16, {8}, 7).get_f64(5),
+            round_to(DType::bf16, double(draw >> 40) / 16777216 * 2 - 1));
   EXPECT_EQ(random_tensor(DType::i32, {8}, 7, 1000).get_i64(5), int64_t((draw >> 33) % 1000));
   EXPECT_EQ(random_tensor(DType::boolean, {8}, 7).get_i64(5), int64_t(draw >> 63));
   EXPECT_EQ(random_tensor(DType::c64, {8}, 7).get_c128(2).imag(), random_tensor(DType::f32, {8}, 7).get_f64(5));
@@ -151,7 +155,8 @@ TEST(Compare, ToleranceIsAbsolutePlusRelative) {
 }
 
 TEST(Compare, SaysWhichElementIsWorst) {
-  const Comparison result = compare(numbers(DType::f32, {2, 2}, {1, 2, 3.5, 4.25}), numbers(DType::f32, {2, 2}, {1, 2, 3, 4}));
+  const Comparison result =
+      compare(numbers(DType::f32, {2, 2}, {1, 2, 3.5, 4.25}), numbers(DType::f32, {2, 2}, {1, 2, 3, 4}));
   EXPECT_FALSE(result.agree);
   EXPECT_EQ(result.worst_index, 2);
   EXPECT_EQ(result.worst_absolute, 0.5);
@@ -159,8 +164,11 @@ TEST(Compare, SaysWhichElementIsWorst) {
 }
 
 TEST(Compare, NanAndInfinityMustMatch) {
-  EXPECT_TRUE(compare(numbers(DType::f32, {3}, {NAN, INFINITY, -INFINITY}), numbers(DType::f32, {3}, {-NAN, INFINITY, -INFINITY})).agree);
-  EXPECT_EQ(compare(numbers(DType::f32, {2}, {NAN, 2}), numbers(DType::f32, {2}, {1, 1})).reason, "element [0] is nan, expected 1; 2 of 2 elements disagree");
+  EXPECT_TRUE(compare(numbers(DType::f32, {3}, {NAN, INFINITY, -INFINITY}),
+                      numbers(DType::f32, {3}, {-NAN, INFINITY, -INFINITY}))
+                  .agree);
+  EXPECT_EQ(compare(numbers(DType::f32, {2}, {NAN, 2}), numbers(DType::f32, {2}, {1, 1})).reason,
+            "element [0] is nan, expected 1; 2 of 2 elements disagree");
   EXPECT_FALSE(compare(numbers(DType::f32, {1}, {1}), numbers(DType::f32, {1}, {NAN})).agree);
   EXPECT_FALSE(compare(numbers(DType::f32, {1}, {-INFINITY}), numbers(DType::f32, {1}, {INFINITY})).agree);
   EXPECT_FALSE(compare(numbers(DType::f32, {1}, {3e38}), numbers(DType::f32, {1}, {INFINITY})).agree);
@@ -178,7 +186,8 @@ TEST(Compare, IntegersAndBooleansAreExact) {
   const Comparison result = compare(large, off_by_one);
   EXPECT_EQ(result.worst_absolute, 0x1p63);
   EXPECT_EQ(result.reason, "element [1] is 0, expected -9223372036854775808; 2 of 2 elements disagree");
-  EXPECT_EQ(compare(numbers(DType::boolean, {}, {1}), numbers(DType::boolean, {}, {0})).reason, "element [] is true, expected false; 1 of 1 elements disagree");
+  EXPECT_EQ(compare(numbers(DType::boolean, {}, {1}), numbers(DType::boolean, {}, {0})).reason,
+            "element [] is true, expected false; 1 of 1 elements disagree");
 }
 
 TEST(Compare, ComplexNumbersByModulus) {
@@ -187,7 +196,8 @@ TEST(Compare, ComplexNumbersByModulus) {
   actual.set_c128(0, {1000, 0.0625});  // small beside |expected|, though not beside its imaginary part
   EXPECT_TRUE(compare(actual, expected).agree);
   actual.set_c128(0, {1000, 1});
-  EXPECT_EQ(compare(actual, expected).reason, "element [0] is (1000, 1), expected (1000, 0) (off by 1, allowed 0.1); 1 of 1 elements disagree");
+  EXPECT_EQ(compare(actual, expected).reason,
+            "element [0] is (1000, 1), expected (1000, 0) (off by 1, allowed 0.1); 1 of 1 elements disagree");
   actual.set_c128(0, {1000, NAN});
   EXPECT_FALSE(compare(actual, expected).agree);
   expected.set_c128(0, {1000, NAN});

@@ -23,7 +23,8 @@ std::string minizip_archive(const Files& files, int method, int level, bool zip6
   const std::string path = directory / "archive.zip";
   zipFile zip = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
   for (const auto& [name, data] : files) {
-    EXPECT_EQ(zipOpenNewFileInZip64(zip, name.c_str(), nullptr, nullptr, 0, nullptr, 0, nullptr, method, level, zip64), ZIP_OK);
+    EXPECT_EQ(zipOpenNewFileInZip64(zip, name.c_str(), nullptr, nullptr, 0, nullptr, 0, nullptr, method, level, zip64),
+              ZIP_OK);
     EXPECT_EQ(zipWriteInFileInZip(zip, data.data(), unsigned(data.size())), ZIP_OK);
     zipCloseFileInZip(zip);
   }
@@ -69,7 +70,9 @@ std::string patched(std::string archive, size_t at, T value) {
 }
 size_t directory_of(const std::string& archive) { return load_le<uint32_t>(archive, archive.size() - 22 + 16); }
 
-void expect_open_error(const std::string& archive, const std::string& detail) { expect_error(ZipReader::open(archive), ErrorCode::parse, broken + detail); }
+void expect_open_error(const std::string& archive, const std::string& detail) {
+  expect_error(ZipReader::open(archive), ErrorCode::parse, broken + detail);
+}
 void expect_read_error(const std::string& archive, const std::string& name, const std::string& detail) {
   const Result<ZipReader> reader = ZipReader::open(archive);
   ASSERT_TRUE(reader.ok()) << to_string(reader.error());
@@ -113,17 +116,24 @@ TEST(Zip, MoreEntriesThanSixteenBits) {
   EXPECT_EQ(reader->entries().size(), 70000u);
   EXPECT_EQ(reader->read("69999").value(), "last");
   // The second end record must be where it claims to be, and agree with the first.
-  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 12, archive.size()), "its zip64 end record is not where the locator says");
-  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 12, 0), "its zip64 end record is not where the locator says");
-  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 20 - 52, 45), "its zip64 end record has a wrong size");
-  expect_open_error(patched<uint16_t>(archive, archive.size() - 22 + 10, 5), "its two end records contradict each other");
-  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 20 - 24, uint64_t(1) << 60), "its directory is too small for the number of entries");
+  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 12, archive.size()),
+                    "its zip64 end record is not where the locator says");
+  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 12, 0),
+                    "its zip64 end record is not where the locator says");
+  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 20 - 52, 45),
+                    "its zip64 end record has a wrong size");
+  expect_open_error(patched<uint16_t>(archive, archive.size() - 22 + 10, 5),
+                    "its two end records contradict each other");
+  expect_open_error(patched<uint64_t>(archive, archive.size() - 22 - 20 - 24, uint64_t(1) << 60),
+                    "its directory is too small for the number of entries");
 }
 
 TEST(Zip, NamesThatCanNotBeWritten) {
   expect_error(write_zip({{"a", ""}, {"a", ""}}), ErrorCode::name, "two entries are named 'a'");
-  expect_error(write_zip({{std::string("a\0b", 3), ""}}), ErrorCode::name, "'a\\x00b' can not name an entry of a zip archive");
-  expect_error(write_zip({{std::string(65536, 'a'), ""}}), ErrorCode::name, "'" + std::string(80, 'a') + "...' can not name an entry of a zip archive");
+  expect_error(write_zip({{std::string("a\0b", 3), ""}}), ErrorCode::name,
+               "'a\\x00b' can not name an entry of a zip archive");
+  expect_error(write_zip({{std::string(65536, 'a'), ""}}), ErrorCode::name,
+               "'" + std::string(80, 'a') + "...' can not name an entry of a zip archive");
 }
 
 TEST(Zip, ReadingChecksNameAndLimit) {
@@ -143,11 +153,13 @@ TEST(Zip, HostileEndRecord) {
   expect_open_error(archive.substr(0, archive.size() - 1), "it has no end record");
   expect_open_error(patched<uint16_t>(archive, end + 10, 4), "its directory is too small for the number of entries");
   expect_open_error(patched<uint16_t>(archive, end + 10, 2), "its directory holds more than the entries");
-  expect_open_error(patched<uint16_t>(archive, end + 10, 65535), "its directory is too small for the number of entries");
+  expect_open_error(patched<uint16_t>(archive, end + 10, 65535),
+                    "its directory is too small for the number of entries");
   expect_open_error(patched<uint32_t>(archive, end + 12, 0xFFFFFFFF), "its directory is not where the end record says");
   expect_open_error(patched<uint32_t>(archive, end + 16, 0xFFFFFFFF), "its directory is not where the end record says");
   expect_open_error(patched<uint32_t>(archive, end + 16, 0), "its directory is not where the end record says");
-  expect_error(ZipReader::open(patched<uint16_t>(archive, end + 4, 1)), ErrorCode::unsupported, "the zip archive is split into several files");
+  expect_error(ZipReader::open(patched<uint16_t>(archive, end + 4, 1)), ErrorCode::unsupported,
+               "the zip archive is split into several files");
 }
 
 TEST(Zip, HostileDirectory) {
@@ -156,12 +168,15 @@ TEST(Zip, HostileDirectory) {
   expect_open_error(patched<uint32_t>(archive, entry, 0), "its directory has a bad entry");
   expect_open_error(patched<uint16_t>(archive, entry + 28, 60000), "its directory has an entry that is cut off");
   expect_open_error(patched<char>(archive, entry + 46, '\0'), "the name of an entry has a zero byte");
-  expect_open_error(patched<char>(archive, entry + 46, 'b'), "'b.txt' has another name at its data than in the directory");
+  expect_open_error(patched<char>(archive, entry + 46, 'b'),
+                    "'b.txt' has another name at its data than in the directory");
   expect_open_error(patched<uint32_t>(archive, entry + 42, 1), "'a.txt' is not where the directory says");
   expect_open_error(patched<uint32_t>(archive, entry + 42, 0xFFFFFFF0), "'a.txt' is not where the directory says");
   expect_open_error(patched<uint32_t>(archive, entry + 20, 0xFFFFFFF0), "'a.txt' reaches beyond the data");
-  expect_open_error(patched<uint32_t>(archive, entry + 24, 0xFFFFFFF0), "'a.txt' is stored in 5 bytes but claims 4294967280");
-  expect_open_error(patched<uint32_t>(patched<uint32_t>(archive, entry + 20, 8), entry + 24, 8), "'a.txt' and 'dir/b.bin' overlap");
+  expect_open_error(patched<uint32_t>(archive, entry + 24, 0xFFFFFFF0),
+                    "'a.txt' is stored in 5 bytes but claims 4294967280");
+  expect_open_error(patched<uint32_t>(patched<uint32_t>(archive, entry + 20, 8), entry + 24, 8),
+                    "'a.txt' and 'dir/b.bin' overlap");
   const std::string bomb = patched<uint32_t>(patched<uint16_t>(archive, entry + 10, 8), entry + 24, 1032 * 6);
   expect_open_error(bomb, "'a.txt' claims 6192 bytes, more than its 5 compressed bytes can hold");
 
@@ -196,11 +211,14 @@ TEST(Zip, HostileData) {
 
   const std::string deflated = minizip_archive({{"a", std::string(1000, 'a')}}, Z_DEFLATED, 9, false);
   const size_t deflated_entry = directory_of(deflated);
-  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 24, 999), "a", "'a' is larger than the directory says");
+  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 24, 999), "a",
+                    "'a' is larger than the directory says");
   expect_read_error(patched<uint32_t>(deflated, deflated_entry + 24, 0), "a", "'a' is larger than the directory says");
-  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 24, 1001), "a", "'a' is smaller than the directory says");
+  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 24, 1001), "a",
+                    "'a' is smaller than the directory says");
   const uint32_t compressed = load_le<uint32_t>(deflated, deflated_entry + 20);
-  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 20, compressed - 1), "a", "the compressed data of 'a' is invalid");
+  expect_read_error(patched<uint32_t>(deflated, deflated_entry + 20, compressed - 1), "a",
+                    "the compressed data of 'a' is invalid");
   const size_t data = 30 + 1 + load_le<uint16_t>(deflated, 28);
   expect_read_error(patched<char>(deflated, data, '\x07'), "a", "the compressed data of 'a' is invalid");
 }

@@ -45,7 +45,8 @@ constexpr const char* convolution_text = R"(program convolution(x: f32[8, 64, 56
   y: f32[8, 64, 56, 56] = for n, k, p, q: sum c in 64, r in 3, s in 3: x[n, c, p + r - 1, q + s - 1 | 0] * w[k, c, r, s]
 })";
 
-constexpr const char* convolution_as_matmul_text = R"(program convolution_as_matmul(a: f32[64, 576], b: f32[576, 25088]) -> (c) {
+constexpr const char* convolution_as_matmul_text =
+    R"(program convolution_as_matmul(a: f32[64, 576], b: f32[576, 25088]) -> (c) {
   c: f32[64, 25088] = for i, j: sum k in 576: a[i, k] * b[k, j]
 })";
 
@@ -53,8 +54,10 @@ constexpr const char* convolution_as_matmul_text = R"(program convolution_as_mat
 struct Loaded {
   explicit Loaded(const char* text) : program(parse_and_verify(text).value()), compiled(compile({&program}).value()) {
     uint64_t seed = 1;
-    for (const ArrayId id : program.inputs) inputs.push_back(random_tensor(program.arrays[id].dtype, program.arrays[id].shape, seed++));
-    for (const Output& output : program.outputs) outputs.emplace_back(program.arrays[output.array].dtype, program.arrays[output.array].shape);
+    for (const ArrayId id : program.inputs)
+      inputs.push_back(random_tensor(program.arrays[id].dtype, program.arrays[id].shape, seed++));
+    for (const Output& output : program.outputs)
+      outputs.emplace_back(program.arrays[output.array].dtype, program.arrays[output.array].shape);
     for (const Tensor& tensor : inputs) from.push_back(&tensor);
     for (Tensor& tensor : outputs) to.push_back(&tensor);
   }
@@ -79,7 +82,8 @@ void run_copy(benchmark::State& state, Loaded& loaded, int threads) {
   const size_t part = from.byte_count() / size_t(threads);
   run_best(state, [&] {
 #pragma omp parallel num_threads(threads)
-    std::memcpy(to.data() + size_t(omp_get_thread_num()) * part, from.data() + size_t(omp_get_thread_num()) * part, part);
+    std::memcpy(to.data() + size_t(omp_get_thread_num()) * part, from.data() + size_t(omp_get_thread_num()) * part,
+                part);
   });
 }
 
@@ -89,7 +93,9 @@ void run_openblas(benchmark::State& state, Loaded& loaded) {
   const float* a = loaded.inputs[0].as<float>().data();
   const float* b = loaded.inputs[1].as<float>().data();
   float* c = loaded.outputs[0].as<float>().data();
-  run_best(state, [&] { cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 1024, 1024, 1, a, 1024, b, 1024, 0, c, 1024); });
+  run_best(state, [&] {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 1024, 1024, 1, a, 1024, b, 1024, 0, c, 1024);
+  });
 }
 #endif
 
@@ -97,9 +103,12 @@ void run_openblas(benchmark::State& state, Loaded& loaded) {
 
 void register_emitted() {
   const int threads = omp_get_max_threads();
-  const auto add = [](const char* name, auto function) { benchmark::RegisterBenchmark(name, function)->UseRealTime()->Unit(benchmark::kMillisecond); };
+  const auto add = [](const char* name, auto function) {
+    benchmark::RegisterBenchmark(name, function)->UseRealTime()->Unit(benchmark::kMillisecond);
+  };
   const auto load = [](const char* text) { return std::make_shared<Loaded>(text); };
-  const auto chain = load(chain_text), softmax = load(softmax_text), matmul = load(matmul_text), convolution = load(convolution_text), as_matmul = load(convolution_as_matmul_text);
+  const auto chain = load(chain_text), softmax = load(softmax_text), matmul = load(matmul_text),
+             convolution = load(convolution_text), as_matmul = load(convolution_as_matmul_text);
   add("copy", [=](benchmark::State& state) { run_copy(state, *chain, threads); });
   add("chain", [=](benchmark::State& state) { run_emitted(state, *chain, threads); });
   add("softmax", [=](benchmark::State& state) { run_emitted(state, *softmax, threads); });

@@ -54,7 +54,8 @@ class Collector : public benchmark::ConsoleReporter {
       fmt::print("{:58} {:9.1f} {:7.1f}  {}\n", "parsing, MB/s", rate, 100.0, rate >= 100 ? "met" : "missed");
     }
     if (const auto whole = best_.find("parse_verify_print_10000"); whole != best_.end())
-      fmt::print("{:58} {:9.3f} {:7.1f}  {}\n", "10,000 statements parsed, verified and printed, s", whole->second, 0.2, whole->second <= 0.2 ? "met" : "missed");
+      fmt::print("{:58} {:9.3f} {:7.1f}  {}\n", "10,000 statements parsed, verified and printed, s", whole->second, 0.2,
+                 whole->second <= 0.2 ? "met" : "missed");
   }
 
  private:
@@ -66,7 +67,8 @@ class Collector : public benchmark::ConsoleReporter {
 
 int main(int argc, char** argv) {
   std::vector<char*> arguments(argv, argv + argc);
-  std::string repetitions = "--benchmark_repetitions=5", interleaved = "--benchmark_enable_random_interleaving=true", each = "--benchmark_min_time=0.2";
+  std::string repetitions = "--benchmark_repetitions=5", interleaved = "--benchmark_enable_random_interleaving=true",
+              each = "--benchmark_min_time=0.2";
   arguments.insert(arguments.begin() + 1, {repetitions.data(), interleaved.data(), each.data()});
   int count = int(arguments.size());
   benchmark::Initialize(&count, arguments.data());

@@ -12,7 +12,8 @@ namespace {
 
 // Blocks of the statements that models are made of: products, elementwise chains, reductions, views.
 std::string long_program(int statements) {
-  std::string text = "program long(x0: f32[128, 256], w: f32[256, 256], b: f32[256]) -> (x" + std::to_string(statements / 5) + ") {\n";
+  std::string text =
+      "program long(x0: f32[128, 256], w: f32[256, 256], b: f32[256]) -> (x" + std::to_string(statements / 5) + ") {\n";
   for (int i = 0; i < statements / 5; ++i)
     text += fmt::format(
         "  h{0}: f32[128, 256] = for i, j: sum k in 256: x{0}[i, k] * w[k, j]\n"

@@ -17,24 +17,32 @@ double macs(const std::string& text) { return analysis_of(text).work.total_macs(
 double elements(const std::string& text) { return analysis_of(text).bytes() / 4; }
 
 TEST(Work, AMatrixProduct) {
-  const Analysis a = analysis_of("program p(a: f32[8, 16], b: f32[16, 32]) -> (c) { c: f32[8, 32] = for i, j: sum k in 16: a[i, k] * b[k, j] }");
+  const Analysis a = analysis_of(
+      "program p(a: f32[8, 16], b: f32[16, 32]) -> (c) { c: f32[8, 32] = for i, j: sum k in 16: a[i, k] * b[k, j] }");
   EXPECT_EQ(a.work.macs.at(DType::f32), 8 * 16 * 32);
   EXPECT_EQ(a.work.total_vector_ops(), 0);
   EXPECT_EQ(a.bytes(), 4 * (8 * 16 + 16 * 32 + 8 * 32));
 }
 
 TEST(Work, DepthwiseConvolutionIsNotDense) {
-  EXPECT_EQ(macs("program p(x: f32[2, 64, 131], w: f32[64, 1, 4]) -> (y) { y: f32[2, 64, 128] = for n, c, p: sum r in 4: x[n, c, p + r] * w[c, 0, r] }"), 65536);
+  EXPECT_EQ(macs("program p(x: f32[2, 64, 131], w: f32[64, 1, 4]) -> (y) { y: f32[2, 64, 128] = for n, c, p: sum r in "
+                 "4: x[n, c, p + r] * w[c, 0, r] }"),
+            65536);
 }
 
 TEST(Work, GroupedConvolutionIn3D) {
-  EXPECT_EQ(macs("program p(x: f32[1, 16, 8, 8, 8], w: f32[32, 2, 3, 3, 3]) -> (y) { y: f32[1, 32, 6, 6, 6] = for n, o, p, q, u: sum c in 2, r in 3, s in 3, t in 3: x[n, 2 * (o div 4) + c, p + r, q + s, u + t] * w[o, c, r, s, t] }"),
-            32.0 * 216 * 2 * 27);
+  EXPECT_EQ(
+      macs(
+          "program p(x: f32[1, 16, 8, 8, 8], w: f32[32, 2, 3, 3, 3]) -> (y) { y: f32[1, 32, 6, 6, 6] = for n, o, p, q, "
+          "u: sum c in 2, r in 3, s in 3, t in 3: x[n, 2 * (o div 4) + c, p + r, q + s, u + t] * w[o, c, r, s, t] }"),
+      32.0 * 216 * 2 * 27);
 }
 
 TEST(Work, PaddedTapsDoNotCount) {
   // 8x8 image, 3x3 kernel, padding 64: only taps inside the image are products
-  EXPECT_EQ(macs("program p(x: f32[1, 1, 8, 8], w: f32[32, 1, 3, 3]) -> (y) { y: f32[1, 32, 134, 134] = for n, o, p, q: sum c in 1, r in 3, s in 3: x[n, c, p + r - 64, q + s - 64 | 0] * w[o, c, r, s] }"), 18432);
+  EXPECT_EQ(macs("program p(x: f32[1, 1, 8, 8], w: f32[32, 1, 3, 3]) -> (y) { y: f32[1, 32, 134, 134] = for n, o, p, "
+                 "q: sum c in 1, r in 3, s in 3: x[n, c, p + r - 64, q + s - 64 | 0] * w[o, c, r, s] }"),
+            18432);
 }
 
 TEST(Work, ThrownAwayHalfOfAProduct) {
@@ -92,7 +100,9 @@ TEST(Work, ABranchByDataCountsNeitherSide) {
 }
 
 TEST(Work, BroadcastBatchDimensionsCountInFull) {
-  EXPECT_EQ(macs("program p(a: f32[1, 4, 32, 16], b: f32[8, 4, 16, 32]) -> (c) { c: f32[8, 4, 32, 32] = for n, h, i, j: sum k in 16: a[0, h, i, k] * b[n, h, k, j] }"), 524288);
+  EXPECT_EQ(macs("program p(a: f32[1, 4, 32, 16], b: f32[8, 4, 16, 32]) -> (c) { c: f32[8, 4, 32, 32] = for n, h, i, "
+                 "j: sum k in 16: a[0, h, i, k] * b[n, h, k, j] }"),
+            524288);
 }
 
 TEST(Bytes, DeadCodeReadsNothing) {
@@ -143,7 +153,9 @@ TEST(Bytes, FourSlicesOfAStackedTensorAreFourSlices) {
 }
 
 TEST(Bytes, AGatherReadsTheLeastThatAnyIndicesTouch) {
-  EXPECT_EQ(analysis_of("program p(x: f32[4096, 64], i: i64[8]) -> (y) { y: f32[8, 64] = for r, c: x[i[r], c] }").bytes(), 4 * 64 + 8 * 8 + 4 * 8 * 64);
+  EXPECT_EQ(
+      analysis_of("program p(x: f32[4096, 64], i: i64[8]) -> (y) { y: f32[8, 64] = for r, c: x[i[r], c] }").bytes(),
+      4 * 64 + 8 * 8 + 4 * 8 * 64);
 }
 
 TEST(Bytes, CreationReadsNothing) {
@@ -175,13 +187,16 @@ TEST(Bytes, StridedReadsCountWhatTheyTouch) {
 }
 
 TEST(Bytes, NarrowTypesCountTheirBits) {
-  EXPECT_EQ(analysis_of("program p(x: f4e2m1[64], m: bool[64]) -> (y) { y: bf16[64] = for i: if(m[i], x[i], 0) }").bytes(), 32 + 64 + 128);
+  EXPECT_EQ(
+      analysis_of("program p(x: f4e2m1[64], m: bool[64]) -> (y) { y: bf16[64] = for i: if(m[i], x[i], 0) }").bytes(),
+      32 + 64 + 128);
 }
 
 TEST(Operations, FusedNeverExceedsTheSumOfItsParts) {
   const Analysis a = analysis_of(
       "program p(x: f32[64, 128], w: f32[128, 128], b: f32[128]) -> (y) {\n"
-      "  @ \"linear\"\n  h: f32[64, 128] = for i, j: sum k in 128: x[i, k] * w[j, k]\n  l: f32[64, 128] = for i, j: h[i, j] + b[j]\n"
+      "  @ \"linear\"\n  h: f32[64, 128] = for i, j: sum k in 128: x[i, k] * w[j, k]\n  l: f32[64, 128] = for i, j: "
+      "h[i, j] + b[j]\n"
       "  @ \"relu\"\n  y: f32[64, 128] = for i, j: max(l[i, j], 0)\n}");
   ASSERT_EQ(a.operations.size(), 2u);
   EXPECT_EQ(a.operations[0].name, "linear");

@@ -58,7 +58,8 @@ TEST(Piece, RandomPiecesAgreeWithBruteForce) {
     for (int d = 0; d < rank; ++d) {
       const auto lo = int64_t(random() % 5);
       piece.box.push_back({lo, lo + int64_t(random() % 7), 1 + int64_t(random() % 2)});
-      piece.box.back().hi = piece.box.back().lo + (piece.box.back().hi - piece.box.back().lo) / piece.box.back().step * piece.box.back().step;
+      piece.box.back().hi = piece.box.back().lo +
+                            (piece.box.back().hi - piece.box.back().lo) / piece.box.back().step * piece.box.back().step;
     }
     for (unsigned cuts = random() % 3; cuts > 0; --cuts) {
       HalfSpace cut{int64_t(random() % 9) - 4, {}};
@@ -92,7 +93,8 @@ TEST(Piece, ProjectionsAreNeverTooLarge) {
         line.box = piece.box;
         line.box[0] = {i, i, 1};
         line.box[1] = {j, j, 1};
-        const bool in_box = i >= piece.box[0].lo && i <= piece.box[0].hi && j >= piece.box[1].lo && j <= piece.box[1].hi;
+        const bool in_box =
+            i >= piece.box[0].lo && i <= piece.box[0].hi && j >= piece.box[1].lo && j <= piece.box[1].hi;
         seen[size_t(i * 6 + j)] = in_box && brute_force(line) > 0;
       }
     const double truth = double(std::count(seen.begin(), seen.end(), true));

@@ -14,18 +14,26 @@
 namespace lightline::frontend {
 namespace {
 
-std::string fixture(const std::string& name) { return std::string(LIGHTLINE_SOURCE_DIR) + "/tests/frontend/data/" + name; }
+std::string fixture(const std::string& name) {
+  return std::string(LIGHTLINE_SOURCE_DIR) + "/tests/frontend/data/" + name;
+}
 
 // One node relu(x) on f32[2]; `node` and `sizes` can be bent.
-std::string program(const std::string& nodes, const std::string& sizes = R"([{"as_int": 2}])", const std::string& output = "y") {
-  const auto tensor = [&](const std::string& name) { return fmt::format(R"("{}": {{"dtype": 7, "sizes": {}, "strides": [], "layout": 7}})", name, sizes); };
-  return fmt::format(R"({{"graph_module": {{"graph": {{"inputs": [{{"as_tensor": {{"name": "x"}}}}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "nodes": [{}],
+std::string program(const std::string& nodes, const std::string& sizes = R"([{"as_int": 2}])",
+                    const std::string& output = "y") {
+  const auto tensor = [&](const std::string& name) {
+    return fmt::format(R"("{}": {{"dtype": 7, "sizes": {}, "strides": [], "layout": 7}})", name, sizes);
+  };
+  return fmt::format(
+      R"({{"graph_module": {{"graph": {{"inputs": [{{"as_tensor": {{"name": "x"}}}}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "nodes": [{}],
     "tensor_values": {{{}, {}, {}}}, "sym_int_values": {{}}, "sym_bool_values": {{}}}},
     "signature": {{"input_specs": [{{"user_input": {{"arg": {{"as_tensor": {{"name": "x"}}}}}}}}], "output_specs": [{{"user_output": {{"arg": {{"as_tensor": {{"name": "{}"}}}}}}}}]}}}}}})",
-                     output, nodes, tensor("x"), tensor("y"), tensor("z"), output);
+      output, nodes, tensor("x"), tensor("y"), tensor("z"), output);
 }
 std::string unary(const std::string& target, const std::string& from, const std::string& to) {
-  return fmt::format(R"({{"target": "{}", "inputs": [{{"name": "self", "arg": {{"as_tensor": {{"name": "{}"}}}}}}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "metadata": {{}}, "name": "{}"}})", target, from, to, to);
+  return fmt::format(
+      R"({{"target": "{}", "inputs": [{{"name": "self", "arg": {{"as_tensor": {{"name": "{}"}}}}}}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "metadata": {{}}, "name": "{}"}})",
+      target, from, to, to);
 }
 std::string message_of(const std::string& json) {
   const auto graph = parse_torch_export(json);
@@ -41,13 +49,16 @@ TEST(TorchExport, ReadsAProgram) {
   EXPECT_EQ(graph->nodes[0].target, "aten.relu.default");
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-  EXPECT_EQ(loops::print(lowered->program), "program main(x: f32[2]) -> (y) {\n  @ \"aten.relu.default\"\n  y: f32[2] = for i: max(x[i], 0)\n}\n");
+  EXPECT_EQ(loops::print(lowered->program),
+            "program main(x: f32[2]) -> (y) {\n  @ \"aten.relu.default\"\n  y: f32[2] = for i: max(x[i], 0)\n}\n");
 }
 
 TEST(TorchExport, InPlaceWritesReachTheBaseThroughAView) {
   // v = x.select(0, 1); v.neg_(); return x
-  const std::string nodes = R"({"target": "torch.ops.aten.select.int", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "dim", "arg": {"as_int": 0}}, {"name": "index", "arg": {"as_int": 1}}],
-      "outputs": [{"as_tensor": {"name": "v"}}], "metadata": {}, "name": "v"}, )" + unary("torch.ops.aten.neg_.default", "v", "w");
+  const std::string nodes =
+      R"({"target": "torch.ops.aten.select.int", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "dim", "arg": {"as_int": 0}}, {"name": "index", "arg": {"as_int": 1}}],
+      "outputs": [{"as_tensor": {"name": "v"}}], "metadata": {}, "name": "v"}, )" +
+      unary("torch.ops.aten.neg_.default", "v", "w");
   std::string json = program(nodes, R"([{"as_int": 3}])", "x");
   const auto graph = parse_torch_export(json);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
@@ -76,7 +87,8 @@ TEST(TorchExport, ADifferentShapeIsAnErrorThatNamesTheNode) {
   std::string json = program(unary("torch.ops.aten.relu.default", "x", "y"));
   const size_t at = json.find("\"y\": {\"dtype\": 7");
   json.replace(at, 16, "\"y\": {\"dtype\": 6");
-  EXPECT_EQ(message_of(json), "node 'y' (aten.relu.default): result 'y' should be f16[2] but the operator gives f32[2]");
+  EXPECT_EQ(message_of(json),
+            "node 'y' (aten.relu.default): result 'y' should be f16[2] but the operator gives f32[2]");
 }
 
 TEST(TorchExport, HostileProgramsEndInAMessage) {
@@ -84,10 +96,16 @@ TEST(TorchExport, HostileProgramsEndInAMessage) {
   EXPECT_THAT(message_of("{"), ::testing::StartsWith("not valid JSON"));
   EXPECT_EQ(message_of("{}"), "the program has no 'graph_module'");
   EXPECT_EQ(message_of("[]"), "the program is missing or of the wrong kind");
-  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "z", "y"))), "node 'y' uses 'z' before it is defined");
-  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "y", "z") + "," + unary("torch.ops.aten.relu.default", "z", "y"))), "node 'z' uses 'y' before it is defined");
-  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "x", "y"), R"([{"as_int": -3}])")), "tensor 'x' has a negative size -3");
-  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "x", "y"), R"([{"as_int": 4611686018427387904}, {"as_int": 16}])")), "tensor 'x' of shape [4611686018427387904, 16] has too many elements");
+  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "z", "y"))),
+            "node 'y' uses 'z' before it is defined");
+  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "y", "z") + "," +
+                               unary("torch.ops.aten.relu.default", "z", "y"))),
+            "node 'z' uses 'y' before it is defined");
+  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "x", "y"), R"([{"as_int": -3}])")),
+            "tensor 'x' has a negative size -3");
+  EXPECT_EQ(message_of(program(unary("torch.ops.aten.relu.default", "x", "y"),
+                               R"([{"as_int": 4611686018427387904}, {"as_int": 16}])")),
+            "tensor 'x' of shape [4611686018427387904, 16] has too many elements");
   EXPECT_THAT(message_of(std::string(5000, '[')), ::testing::StartsWith("not valid JSON"));
 }
 
@@ -156,8 +174,11 @@ TEST(SymExpr, Evaluates) {
     return std::nullopt;
   };
   EXPECT_EQ(evaluate_sym_expr("Symbol('s0', positive=True, integer=True)", value), 7);
-  EXPECT_EQ(evaluate_sym_expr("FloorDiv(Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(1)), Integer(4))", value), 3);
-  EXPECT_EQ(evaluate_sym_expr("Max(Integer(1), Mod(Symbol('s0', integer=True), Symbol('u1', integer=True)))", value), 1);
+  EXPECT_EQ(
+      evaluate_sym_expr("FloorDiv(Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(1)), Integer(4))", value),
+      3);
+  EXPECT_EQ(evaluate_sym_expr("Max(Integer(1), Mod(Symbol('s0', integer=True), Symbol('u1', integer=True)))", value),
+            1);
   EXPECT_EQ(evaluate_sym_expr("2*s0 + 1", value), 15);
   EXPECT_EQ(evaluate_sym_expr("Symbol('unknown', integer=True)", value), std::nullopt);
   EXPECT_EQ(evaluate_sym_expr("FloorDiv(Integer(1), Integer(0))", value), std::nullopt);

@@ -11,24 +11,27 @@
 #include "base/file.h"
 #include "base/stream.h"
 #include "base/tensor_io.h"
+#include "base/zip.h"
 #include "loops/interpret.h"
 #include "loops/parse.h"
 #include "loops/print.h"
 #include "loops/verify.h"
-#include "base/zip.h"
 
 namespace lightline::fuzz {
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.byte_count()) == 0);
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         (a.size() == 0 || std::memcmp(a.data(), b.data(), a.byte_count()) == 0);
 }
 inline bool same_bits(const NamedTensors& a, const NamedTensors& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
 }
 // Every error must say what is wrong and what to do.
 template <class T>
 bool well_formed(const Result<T>& result) {
-  return result.ok() || (!result.error().message.empty() && !result.error().hint.empty() && result.error().code != ErrorCode::internal);
+  return result.ok() || (!result.error().message.empty() && !result.error().hint.empty() &&
+                         result.error().code != ErrorCode::internal);
 }
 
 inline void run_npy(std::string_view input) {
@@ -79,7 +82,8 @@ inline void run_decompress(std::string_view input) {
   };
   StreamDecoder decoder;
   Status status = Ok{};
-  for (size_t at = 0, step = 1; at < input.size() && status.ok(); at += step, step = step % 7 + 1) status = decoder.feed(input.substr(at, step), sink);
+  for (size_t at = 0, step = 1; at < input.size() && status.ok(); at += step, step = step % 7 + 1)
+    status = decoder.feed(input.substr(at, step), sink);
   if (status.ok()) status = decoder.finish(sink);
   LL_CHECK(status.ok() == whole.ok());
   if (whole.ok()) LL_CHECK(collected == *whole);
@@ -118,7 +122,9 @@ inline bool is_tiny(const loops::Program& program) {
 
 // What is accepted is printed and parsed to the same program; what is tiny runs, on inputs of any value.
 inline void run_loops(std::string_view input) {
-  const auto in_words = [](const auto& result) { return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal); };
+  const auto in_words = [](const auto& result) {
+    return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
+  };
   Result<loops::Program> program = loops::parse(input, "input");
   LL_CHECK(in_words(program));
   if (!program.ok()) return;
@@ -131,7 +137,8 @@ inline void run_loops(std::string_view input) {
   LL_CHECK(loops::print(*again) == printed);
   if (!is_tiny(*program)) return;
   std::vector<Tensor> inputs;
-  for (const loops::ArrayId id : program->inputs) inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
+  for (const loops::ArrayId id : program->inputs)
+    inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
   LL_CHECK(in_words(loops::interpret(*program, inputs)));
 }
 

@@ -14,7 +14,11 @@ struct Target {
   const char* name;
   void (*run)(std::string_view);
 };
-const Target targets[] = {{"npy", run_npy}, {"npz", run_npz}, {"safetensors", run_safetensors}, {"decompress", run_decompress}, {"loops", run_loops}};
+const Target targets[] = {{"npy", run_npy},
+                          {"npz", run_npz},
+                          {"safetensors", run_safetensors},
+                          {"decompress", run_decompress},
+                          {"loops", run_loops}};
 
 // Raw bytes: read_file would undo the compression that is under test.
 std::string raw_bytes(const std::filesystem::path& path) {
@@ -24,7 +28,8 @@ std::string raw_bytes(const std::filesystem::path& path) {
 
 TEST(FuzzRegressions, Replay) {
   for (const Target& target : targets) {
-    const std::filesystem::path directory = std::filesystem::path(LIGHTLINE_SOURCE_DIR) / "tests/fuzz/regressions" / target.name;
+    const std::filesystem::path directory =
+        std::filesystem::path(LIGHTLINE_SOURCE_DIR) / "tests/fuzz/regressions" / target.name;
     ASSERT_TRUE(std::filesystem::exists(directory)) << directory;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       EXPECT_NO_THROW(target.run(raw_bytes(entry.path()))) << entry.path();
@@ -35,12 +40,16 @@ TEST(FuzzRegressions, Replay) {
 // Every prefix of the good files, and every file with one byte changed, is either accepted or refused in words.
 TEST(FuzzRegressions, DamagedFixtures) {
   const std::filesystem::path directory = std::filesystem::path(LIGHTLINE_SOURCE_DIR) / "tests/base/data";
-  const std::pair<const char*, void (*)(std::string_view)> files[] = {
-      {"f32.npy", run_npy}, {"version2.npy", run_npy}, {"fortran_big_endian.npy", run_npy}, {"comment.npz", run_npz}, {"all.safetensors", run_safetensors}};
+  const std::pair<const char*, void (*)(std::string_view)> files[] = {{"f32.npy", run_npy},
+                                                                      {"version2.npy", run_npy},
+                                                                      {"fortran_big_endian.npy", run_npy},
+                                                                      {"comment.npz", run_npz},
+                                                                      {"all.safetensors", run_safetensors}};
   for (const auto& [file, run] : files) {
     const std::string good = raw_bytes(directory / file);
     ASSERT_FALSE(good.empty()) << file;
-    for (size_t size = 0; size < good.size(); ++size) ASSERT_NO_THROW(run(std::string_view(good).substr(0, size))) << file << " " << size;
+    for (size_t size = 0; size < good.size(); ++size)
+      ASSERT_NO_THROW(run(std::string_view(good).substr(0, size))) << file << " " << size;
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int flip : {1, 0x80, 0xFF}) {
         std::string damaged = good;

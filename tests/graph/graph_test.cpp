@@ -10,12 +10,14 @@ const TensorType f32_4{DType::f32, {4}};
 // y = relu(x) + sigmoid(x), with the two independent nodes in either order and any names.
 Graph diamond(bool swapped, const std::string& prefix, double factor = 1) {
   Graph g;
-  const ValueId x = g.add_value(prefix + "x", f32_4), a = g.add_value(prefix + "a", f32_4), b = g.add_value(prefix + "b", f32_4), y = g.add_value(prefix + "y", f32_4);
+  const ValueId x = g.add_value(prefix + "x", f32_4), a = g.add_value(prefix + "a", f32_4),
+                b = g.add_value(prefix + "b", f32_4), y = g.add_value(prefix + "y", f32_4);
   g.inputs.push_back({x, InputKind::user, "", {}});
   const Node relu{"aten.relu.default", prefix + "1", {{"self", ValueRef{x}}}, {a}};
   const Node sigmoid{"aten.sigmoid.default", prefix + "2", {{"self", ValueRef{x}}}, {b}};
   g.nodes = swapped ? std::vector<Node>{sigmoid, relu} : std::vector<Node>{relu, sigmoid};
-  g.nodes.push_back({"aten.add.Tensor", prefix + "3", {{"self", ValueRef{a}}, {"other", ValueRef{b}}, {"alpha", factor}}, {y}});
+  g.nodes.push_back(
+      {"aten.add.Tensor", prefix + "3", {{"self", ValueRef{a}}, {"other", ValueRef{b}}, {"alpha", factor}}, {y}});
   g.outputs.push_back({y, no_value});
   return g;
 }

@@ -22,23 +22,34 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t least = std::numeric_limits<int64_t>::min();
 constexpr int64_t greatest = std::numeric_limits<int64_t>::max();
 
-Values evaluate(const std::string& in, const std::string& out, const std::string& expression, const Values& x, const Values& y = {}) {
+Values evaluate(const std::string& in, const std::string& out, const std::string& expression, const Values& x,
+                const Values& y = {}) {
   const std::string n = "[" + std::to_string(x.size()) + "]";
   const DType dtype = *dtype_from_name(in);
-  return numbers(run("program p(x: " + in + n + ", y: " + in + n + ") -> (r) { r: " + out + n + " = for i: " + expression + " }", list(dtype, x), list(dtype, y.empty() ? x : y))[0]);
+  return numbers(
+      run("program p(x: " + in + n + ", y: " + in + n + ") -> (r) { r: " + out + n + " = for i: " + expression + " }",
+          list(dtype, x), list(dtype, y.empty() ? x : y))[0]);
 }
-Values apply(const std::string& in, const std::string& expression, const Values& x, const Values& y = {}) { return evaluate(in, in, expression, x, y); }
-Values test(const std::string& in, const std::string& expression, const Values& x, const Values& y = {}) { return evaluate(in, "bool", expression, x, y); }
+Values apply(const std::string& in, const std::string& expression, const Values& x, const Values& y = {}) {
+  return evaluate(in, in, expression, x, y);
+}
+Values test(const std::string& in, const std::string& expression, const Values& x, const Values& y = {}) {
+  return evaluate(in, "bool", expression, x, y);
+}
 
-std::vector<int64_t> apply_integers(const std::string& type, const std::string& expression, const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
+std::vector<int64_t> apply_integers(const std::string& type, const std::string& expression,
+                                    const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
   const std::string n = "[" + std::to_string(x.size()) + "]";
   const DType dtype = *dtype_from_name(type);
   const Shape shape{int64_t(x.size())};
-  return whole(run("program p(x: " + type + n + ", y: " + type + n + ") -> (r) { r: " + type + n + " = for i: " + expression + " }", integers(dtype, shape, x), integers(dtype, shape, y))[0]);
+  return whole(run(
+      "program p(x: " + type + n + ", y: " + type + n + ") -> (r) { r: " + type + n + " = for i: " + expression + " }",
+      integers(dtype, shape, x), integers(dtype, shape, y))[0]);
 }
 
 // Within `ulps` units of the type's last place.
-void expect_close(const std::string& what, const std::string& type, double argument, double actual, Real expected, double ulps) {
+void expect_close(const std::string& what, const std::string& type, double argument, double actual, Real expected,
+                  double ulps) {
   if (std::isnan(expected)) {
     EXPECT_TRUE(std::isnan(actual)) << what << "(" << argument << ") in " << type;
     return;
@@ -48,9 +59,11 @@ void expect_close(const std::string& what, const std::string& type, double argum
     EXPECT_EQ(actual, rounded) << what << "(" << argument << ") in " << type;
     return;
   }
-  const double unit = type == "f32" ? std::nextafter(std::abs(float(rounded)), std::numeric_limits<float>::infinity()) - std::abs(rounded)
+  const double unit = type == "f32" ? std::nextafter(std::abs(float(rounded)), std::numeric_limits<float>::infinity()) -
+                                          std::abs(rounded)
                                     : std::nextafter(std::abs(rounded), inf) - std::abs(rounded);
-  EXPECT_LE(std::abs(Real(actual) - expected), Real(ulps * unit)) << what << "(" << argument << ") in " << type << " is " << actual << ", not " << double(expected);
+  EXPECT_LE(std::abs(Real(actual) - expected), Real(ulps * unit))
+      << what << "(" << argument << ") in " << type << " is " << actual << ", not " << double(expected);
 }
 
 TEST(Functions, OfOneFloat) {
@@ -89,11 +102,15 @@ TEST(Functions, OfOneFloat) {
       {"erf", [](Real x) { return std::erf(x); }},
       {"erfc", [](Real x) { return std::erfc(x); }},
       {"gelu", [](Real x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<Real>); }},
-      {"gelu_tanh", [](Real x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi_v<Real>) * (x + 0.044715L * x * x * x))); }},
+      {"gelu_tanh",
+       [](Real x) {
+         return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi_v<Real>) * (x + 0.044715L * x * x * x)));
+       }},
       {"lgamma", [](Real x) { return std::lgamma(x); }},
   };
   const Values x = {-7.5, -3.7, -2.5, -1, -0.75, -0.5, -1e-3, 0, 1e-3, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 3.7, 7.5, 20, 87};
-  const std::set<std::string> amplifies = {"gelu", "gelu_tanh", "lgamma", "sigmoid", "silu"};  // a step inside loses a few more
+  const std::set<std::string> amplifies = {"gelu", "gelu_tanh", "lgamma", "sigmoid",
+                                           "silu"};  // a step inside loses a few more
   for (const auto& [function, reference] : cases)
     for (const std::string type : {"f64", "f32"}) {
       const Values actual = apply(type, function + "(x[i])", x);
@@ -130,13 +147,22 @@ TEST(Functions, OfTwoFloats) {
 
 TEST(Functions, ErfinvAndDigamma) {
   constexpr double euler = std::numbers::egamma;
-  const std::vector<std::tuple<std::string, double, double>> cases = {
-      {"erfinv", 0.5, 0.47693627620446987338}, {"erfinv", -0.5, -0.47693627620446987338}, {"erfinv", 1e-10, 8.8622692545275801365e-11},
-      {"erfinv", 0.9, 1.1630871536766740867},  {"erfinv", 1, inf},                        {"erfinv", -1, -inf},
-      {"erfinv", 1.5, nan},                    {"erfinv", 0, 0},                          {"digamma", 1, -euler},
-      {"digamma", 0.5, -euler - 2 * std::numbers::ln2}, {"digamma", 2, 1 - euler},        {"digamma", 10, 2.2517525890667211076},
-      {"digamma", -0.5, 0.036489973978576520559}, {"digamma", 100, 4.6001618527380874002}, {"digamma", 0, -inf},
-      {"digamma", -3, nan}};
+  const std::vector<std::tuple<std::string, double, double>> cases = {{"erfinv", 0.5, 0.47693627620446987338},
+                                                                      {"erfinv", -0.5, -0.47693627620446987338},
+                                                                      {"erfinv", 1e-10, 8.8622692545275801365e-11},
+                                                                      {"erfinv", 0.9, 1.1630871536766740867},
+                                                                      {"erfinv", 1, inf},
+                                                                      {"erfinv", -1, -inf},
+                                                                      {"erfinv", 1.5, nan},
+                                                                      {"erfinv", 0, 0},
+                                                                      {"digamma", 1, -euler},
+                                                                      {"digamma", 0.5, -euler - 2 * std::numbers::ln2},
+                                                                      {"digamma", 2, 1 - euler},
+                                                                      {"digamma", 10, 2.2517525890667211076},
+                                                                      {"digamma", -0.5, 0.036489973978576520559},
+                                                                      {"digamma", 100, 4.6001618527380874002},
+                                                                      {"digamma", 0, -inf},
+                                                                      {"digamma", -3, nan}};
   for (const auto& [function, x, expected] : cases)
     for (const std::string type : {"f64", "f32"}) {
       if (type == "f32" && double(float(x)) != x) continue;
@@ -160,7 +186,8 @@ TEST(Functions, NanAndInfinity) {
   EXPECT_THAT(apply("f32", "silu(x[i])", {inf, -1e4}), ElementsAre(inf, 0));
   EXPECT_THAT(apply("f32", "gelu(x[i])", {inf, -1e4}), ElementsAre(inf, 0));
   EXPECT_THAT(apply("f32", "gelu_tanh(x[i])", {inf, 1e30, -1e30}), ElementsAre(inf, double(1e30f), 0));
-  for (const std::string function : {"silu", "gelu", "gelu_tanh"}) EXPECT_TRUE(std::isnan(apply("f32", function + "(x[i])", {-inf})[0])) << function;
+  for (const std::string function : {"silu", "gelu", "gelu_tanh"})
+    EXPECT_TRUE(std::isnan(apply("f32", function + "(x[i])", {-inf})[0])) << function;
   EXPECT_THAT(apply("f32", "round(x[i])", {0.5, 1.5, -2.5, 2.50001}), ElementsAre(0, 2, -2, 3));
   EXPECT_THAT(apply("f32", "nextafter(x[i], y[i])", {1, 0}, {2, -1}), ElementsAre(1 + 0x1p-23, -0x1p-149));
 }
@@ -183,8 +210,10 @@ TEST(Functions, Tests) {
 }
 
 TEST(Functions, OfIntegers) {
-  EXPECT_THAT(apply_integers("i64", "x[i] div y[i]", {7, -7, 7, -7, 5, least}, {2, 2, -2, -2, 0, -1}), ElementsAre(3, -4, -4, 3, 0, least));
-  EXPECT_THAT(apply_integers("i64", "x[i] mod y[i]", {7, -7, 7, -7, 5, least}, {3, 3, -3, -3, 0, -1}), ElementsAre(1, 2, -2, -1, 0, 0));
+  EXPECT_THAT(apply_integers("i64", "x[i] div y[i]", {7, -7, 7, -7, 5, least}, {2, 2, -2, -2, 0, -1}),
+              ElementsAre(3, -4, -4, 3, 0, least));
+  EXPECT_THAT(apply_integers("i64", "x[i] mod y[i]", {7, -7, 7, -7, 5, least}, {3, 3, -3, -3, 0, -1}),
+              ElementsAre(1, 2, -2, -1, 0, 0));
   EXPECT_THAT(apply_integers("i32", "fmod(x[i], y[i])", {7, -7, 7, 5}, {3, 3, -3, 0}), ElementsAre(1, -1, 1, 0));
   EXPECT_THAT(apply_integers("i32", "remainder(x[i], y[i])", {7, -7, 7, 5}, {3, 3, -3, 0}), ElementsAre(1, 2, -2, 0));
   EXPECT_THAT(apply_integers("i8", "x[i] div y[i]", {-128}, {-1}), ElementsAre(-128));
@@ -194,7 +223,9 @@ TEST(Functions, OfIntegers) {
 }
 
 TEST(Functions, PowersAndBitsOfIntegers) {
-  EXPECT_THAT(apply_integers("i64", "pow(x[i], y[i])", {3, 2, 2, 1, -1, -1, 0, 5, 0}, {4, 62, 64, -3, -3, -2, -1, -1, 0}), ElementsAre(81, int64_t(1) << 62, 0, 1, -1, 1, 0, 0, 1));
+  EXPECT_THAT(
+      apply_integers("i64", "pow(x[i], y[i])", {3, 2, 2, 1, -1, -1, 0, 5, 0}, {4, 62, 64, -3, -3, -2, -1, -1, 0}),
+      ElementsAre(81, int64_t(1) << 62, 0, 1, -1, 1, 0, 0, 1));
   EXPECT_THAT(apply_integers("i8", "pow(x[i], y[i])", {3, 2}, {5, 7}), ElementsAre(-13, -128));
   EXPECT_THAT(apply_integers("i8", "abs(x[i])", {-128, -5}, {0, 0}), ElementsAre(-128, 5));
   EXPECT_THAT(apply_integers("i8", "-x[i]", {-128, 5}, {0, 0}), ElementsAre(-128, -5));
@@ -206,8 +237,10 @@ TEST(Functions, PowersAndBitsOfIntegers) {
   EXPECT_THAT(apply_integers("u8", "bitnot(x[i])", {0, 5}, {0, 0}), ElementsAre(255, 250));
   EXPECT_THAT(apply_integers("bool", "bitnot(x[i])", {0, 1}, {0, 0}), ElementsAre(1, 0));
   EXPECT_THAT(apply_integers("bool", "bitxor(x[i], y[i])", {0, 1, 1}, {1, 1, 0}), ElementsAre(1, 0, 1));
-  EXPECT_THAT(apply_integers("i32", "shl(x[i], y[i])", {1, 1, 1, 1}, {4, 31, 32, -1}), ElementsAre(16, std::numeric_limits<int32_t>::min(), 0, 0));
-  EXPECT_THAT(apply_integers("i8", "shr(x[i], y[i])", {-128, -128, 127, -1}, {3, 8, 100, 64}), ElementsAre(-16, -1, 0, -1));
+  EXPECT_THAT(apply_integers("i32", "shl(x[i], y[i])", {1, 1, 1, 1}, {4, 31, 32, -1}),
+              ElementsAre(16, std::numeric_limits<int32_t>::min(), 0, 0));
+  EXPECT_THAT(apply_integers("i8", "shr(x[i], y[i])", {-128, -128, 127, -1}, {3, 8, 100, 64}),
+              ElementsAre(-16, -1, 0, -1));
   EXPECT_THAT(apply_integers("u8", "shr(x[i], y[i])", {255, 255}, {4, 8}), ElementsAre(15, 0));
 }
 
@@ -215,18 +248,30 @@ std::complex<double> apply_complex(const std::string& expression, std::complex<d
   Tensor a(DType::c64, {1}), b(DType::c64, {1});
   a.set_c128(0, x);
   b.set_c128(0, y);
-  return run("program p(x: c64[1], y: c64[1]) -> (r) { r: c64[1] = for i: " + expression + " }", std::move(a), std::move(b))[0].get_c128(0);
+  return run("program p(x: c64[1], y: c64[1]) -> (r) { r: c64[1] = for i: " + expression + " }", std::move(a),
+             std::move(b))[0]
+      .get_c128(0);
 }
 
 TEST(Functions, OfComplexNumbers) {
   using C = std::complex<double>;
   const C x(1.5, -0.5), y(-2, 0.75);
-  const std::vector<std::pair<std::string, C>> cases = {
-      {"x[i] + y[i]", x + y},         {"x[i] - y[i]", x - y},       {"x[i] * y[i]", x * y},       {"x[i] / y[i]", x / y},
-      {"-x[i]", -x},                  {"sqrt(y[i])", std::sqrt(y)}, {"exp(x[i])", std::exp(x)},   {"log(y[i])", std::log(y)},
-      {"sin(x[i])", std::sin(x)},     {"cos(x[i])", std::cos(x)},   {"tanh(x[i])", std::tanh(x)}, {"conj(x[i])", std::conj(x)},
-      {"complex(real(x[i]), imag(y[i]))", C(1.5, 0.75)},            {"complex(abs(y[i]), 0)", C(std::abs(y), 0)}};
-  for (const auto& [expression, expected] : cases) EXPECT_LE(std::abs(apply_complex(expression, x, y) - expected), 1e-7 * std::abs(expected)) << expression;
+  const std::vector<std::pair<std::string, C>> cases = {{"x[i] + y[i]", x + y},
+                                                        {"x[i] - y[i]", x - y},
+                                                        {"x[i] * y[i]", x * y},
+                                                        {"x[i] / y[i]", x / y},
+                                                        {"-x[i]", -x},
+                                                        {"sqrt(y[i])", std::sqrt(y)},
+                                                        {"exp(x[i])", std::exp(x)},
+                                                        {"log(y[i])", std::log(y)},
+                                                        {"sin(x[i])", std::sin(x)},
+                                                        {"cos(x[i])", std::cos(x)},
+                                                        {"tanh(x[i])", std::tanh(x)},
+                                                        {"conj(x[i])", std::conj(x)},
+                                                        {"complex(real(x[i]), imag(y[i]))", C(1.5, 0.75)},
+                                                        {"complex(abs(y[i]), 0)", C(std::abs(y), 0)}};
+  for (const auto& [expression, expected] : cases)
+    EXPECT_LE(std::abs(apply_complex(expression, x, y) - expected), 1e-7 * std::abs(expected)) << expression;
   EXPECT_EQ(apply_complex("if(x[i] == y[i], x[i], y[i] * 2)", x, y), y * 2.0);
   EXPECT_EQ(apply_complex("x[i] / y[i]", C(1e30, 1e30), C(1e30, 1e30)), C(1, 0));
 }
@@ -234,7 +279,10 @@ TEST(Functions, OfComplexNumbers) {
 TEST(Functions, ComplexReductions) {
   Tensor x(DType::c64, {300});
   for (int64_t i = 0; i < 300; ++i) x.set_c128(i, {0, 1});
-  const auto y = run("program p(x: c64[300]) -> (s, q, e) { s: c64[] = sum k in 300: x[k]  q: c64[] = prod k in 299: x[k]  e: c64[] = sum k in 0: x[k] }", std::move(x));
+  const auto y =
+      run("program p(x: c64[300]) -> (s, q, e) { s: c64[] = sum k in 300: x[k]  q: c64[] = prod k in 299: x[k]  e: "
+          "c64[] = sum k in 0: x[k] }",
+          std::move(x));
   EXPECT_EQ(y[0].get_c128(0), (std::complex<double>(0, 300)));
   EXPECT_EQ(y[1].get_c128(0), (std::complex<double>(0, -1)));
   EXPECT_EQ(y[2].get_c128(0), (std::complex<double>(0, 0)));

@@ -30,17 +30,24 @@ std::vector<Machine> all() {
   return machines.ok() ? *machines : std::vector<Machine>();
 }
 
-double tera(const Machine& machine, DType dtype, MathMode mode = MathMode::tf32) { return 2e-12 * contraction_rate(machine, dtype, mode).macs_per_second; }
-double per_clock(const Machine& machine, DType dtype, MathMode mode = MathMode::tf32) { return contraction_rate(machine, dtype, mode).macs_per_second / machine.clock(); }
+double tera(const Machine& machine, DType dtype, MathMode mode = MathMode::tf32) {
+  return 2e-12 * contraction_rate(machine, dtype, mode).macs_per_second;
+}
+double per_clock(const Machine& machine, DType dtype, MathMode mode = MathMode::tf32) {
+  return contraction_rate(machine, dtype, mode).macs_per_second / machine.clock();
+}
 
 // ---- the bundled files ----
 
 TEST(Machines, EveryBundledFileLoads) {
   std::vector<std::string> names;
   for (const Machine& machine : all()) names.push_back(machine.name);
-  EXPECT_THAT(names, IsSupersetOf({"A100-40GB", "A100-80GB", "H100-SXM", "H100-PCIe", "H200", "H20", "B200", "GB200", "B300", "L4", "L40S", "A6000", "RTX-4090",
-                                   "RTX-5090", "T4", "Jetson-Orin", "Jetson-Thor", "MI250X", "MI300X", "MI325X", "MI355X", "TPU-v4", "TPU-v5e", "TPU-v5p",
-                                   "TPU-v6e", "TPU-v7", "Gaudi3", "Trainium2", "M4-Max", "EPYC-9654", "Xeon-8480"}));
+  EXPECT_THAT(names,
+              IsSupersetOf({"A100-40GB", "A100-80GB",   "H100-SXM",    "H100-PCIe", "H200",   "H20",      "B200",
+                            "GB200",     "B300",        "L4",          "L40S",      "A6000",  "RTX-4090", "RTX-5090",
+                            "T4",        "Jetson-Orin", "Jetson-Thor", "MI250X",    "MI300X", "MI325X",   "MI355X",
+                            "TPU-v4",    "TPU-v5e",     "TPU-v5p",     "TPU-v6e",   "TPU-v7", "Gaudi3",   "Trainium2",
+                            "M4-Max",    "EPYC-9654",   "Xeon-8480"}));
 }
 
 TEST(Machines, EveryNumberHasASource) {
@@ -68,9 +75,11 @@ TEST(Machines, RateTimesClockIsTheDatasheetFigure) {
         if (rate.datasheet_tera == 0) continue;
         SCOPED_TRACE(machine.name + " " + std::string(name(rate.type)));
         ++figures;
-        EXPECT_NEAR(rate.per_clock * operations * rate.datasheet_hz / 1e12 / rate.datasheet_tera, 1, datasheet_tolerance);
+        EXPECT_NEAR(rate.per_clock * operations * rate.datasheet_hz / 1e12 / rate.datasheet_tera, 1,
+                    datasheet_tolerance);
         // What bounds use can not be slower than what the vendor states, but for the rounding of that figure.
-        EXPECT_GE(rate.per_clock * operations * machine.clock() / 1e12, rate.datasheet_tera * (1 - datasheet_tolerance));
+        EXPECT_GE(rate.per_clock * operations * machine.clock() / 1e12,
+                  rate.datasheet_tera * (1 - datasheet_tolerance));
         EXPECT_LE(rate.datasheet_hz, machine.clocks.max.value);
         EXPECT_GE(rate.datasheet_hz, machine.clocks.base.value);
       }
@@ -82,7 +91,8 @@ TEST(Machines, RateTimesClockIsTheDatasheetFigure) {
 TEST(Machines, MatrixRatesFollowTheWidthOfTheirOperands) {
   for (const Machine& machine : all()) {
     SCOPED_TRACE(machine.name);
-    for (const auto& [narrow, wide] : {std::pair{RateType::f8, RateType::bf16}, std::pair{RateType::f4, RateType::f8}, std::pair{RateType::bf16, RateType::tf32}}) {
+    for (const auto& [narrow, wide] : {std::pair{RateType::f8, RateType::bf16}, std::pair{RateType::f4, RateType::f8},
+                                       std::pair{RateType::bf16, RateType::tf32}}) {
       if (machine.find_matrix(narrow) == nullptr || machine.find_matrix(wide) == nullptr) continue;
       EXPECT_GE(machine.find_matrix(narrow)->per_clock, machine.find_matrix(wide)->per_clock);
     }
@@ -107,8 +117,10 @@ TEST(Machines, EveryRateIsPositiveForEveryType) {
     for (int i = 0; i < dtype_count; ++i) {
       SCOPED_TRACE(machine.name + " " + std::string(name(DType(i))));
       EXPECT_GT(machine.vector_rate(DType(i)), 0);
-      EXPECT_GE(machine.transcendental_rate(DType(i)), machine.vector_rate(DType(i)) / emulated_transcendental_operations);
-      for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16}) EXPECT_GT(contraction_rate(machine, DType(i), mode).macs_per_second, 0);
+      EXPECT_GE(machine.transcendental_rate(DType(i)),
+                machine.vector_rate(DType(i)) / emulated_transcendental_operations);
+      for (const MathMode mode : {MathMode::strict, MathMode::tf32, MathMode::fast16})
+        EXPECT_GT(contraction_rate(machine, DType(i), mode).macs_per_second, 0);
     }
     EXPECT_GT(machine.on_chip_bytes(), machine.usable_cache_bytes()) << machine.name;
     EXPECT_GT(machine.usable_cache_bytes(), 0) << machine.name;
@@ -140,7 +152,9 @@ TEST(Machines, UnknownNamesGetAGuess) {
   ASSERT_FALSE(near.ok());
   EXPECT_EQ(to_string(near.error()), "error: there is no machine 'H2000'\n  hint: did you mean 'H200'?");
   ASSERT_FALSE(far.ok());
-  EXPECT_EQ(to_string(far.error()), "error: there is no machine 'abacus'\n  hint: lightline arch list names them; a path to a .toml file works too");
+  EXPECT_EQ(
+      to_string(far.error()),
+      "error: there is no machine 'abacus'\n  hint: lightline arch list names them; a path to a .toml file works too");
   EXPECT_FALSE(find_machine("").ok());
   EXPECT_FALSE(find_machine("no/such/file.toml").ok());
 }
@@ -212,8 +226,9 @@ TEST(Machines, ALockedClockMovesComputeAndNotMemory) {
 }
 
 TEST(Machines, OperandsTravelInWiderTypesThatHoldThem) {
-  const Machine a100 = get("A100-80GB"), tpu = get("TPU-v5e"), t4 = get("T4"), b300 = get("B300"), epyc = get("EPYC-9654");
-  EXPECT_DOUBLE_EQ(tera(a100, DType::f8e5m2), tera(a100, DType::f16));     // no 8-bit floats: 16-bit ones
+  const Machine a100 = get("A100-80GB"), tpu = get("TPU-v5e"), t4 = get("T4"), b300 = get("B300"),
+                epyc = get("EPYC-9654");
+  EXPECT_DOUBLE_EQ(tera(a100, DType::f8e5m2), tera(a100, DType::f16));  // no 8-bit floats: 16-bit ones
   EXPECT_EQ(contraction_rate(a100, DType::f4e2m1, MathMode::tf32).unit, "matrix i8");
   EXPECT_EQ(contraction_rate(b300, DType::i8, MathMode::tf32).unit, "matrix f16");  // its integer units are slow
   EXPECT_EQ(contraction_rate(t4, DType::bf16, MathMode::tf32).unit, "vector f32");
@@ -229,8 +244,10 @@ TEST(Machines, ClocksAreRead) {
   EXPECT_DOUBLE_EQ(*parse_clock("1.5GHz"), 1.5e9);
   EXPECT_DOUBLE_EQ(*parse_clock(" 1500 mhz "), 1.5e9);
   EXPECT_DOUBLE_EQ(*parse_clock("1410000000Hz"), 1.41e9);
-  EXPECT_EQ(to_string(parse_clock("fast").error()), "error: 'fast' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
-  EXPECT_EQ(to_string(parse_clock("1500").error()), "error: '1500' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
+  EXPECT_EQ(to_string(parse_clock("fast").error()),
+            "error: 'fast' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
+  EXPECT_EQ(to_string(parse_clock("1500").error()),
+            "error: '1500' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
   EXPECT_EQ(to_string(parse_clock("-1GHz").error()), "error: a clock of -1GHz is outside 1 MHz to 100 GHz");
   EXPECT_FALSE(parse_clock("").ok());
   EXPECT_FALSE(parse_clock("nanGHz").ok());
@@ -330,36 +347,60 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
       {"[sources]\nsheet = \"Acme Toy datasheet\"\n", "", "toy.toml:1:1: error: the file lacks 'sources'"},
       {"mhz = 1200", "mhz = -1200", "toy.toml:11:15: error: 'clock.max.mhz' must be a positive number, not -1200"},
       {"mhz = 1200", "mhz = nan", "toy.toml:11:15: error: 'clock.max.mhz' must be a positive number, not nan"},
-      {"mhz = 1200", "mhz = \"fast\"", "toy.toml:11:15: error: 'clock.max.mhz' must be a positive number, not a string"},
-      {"mhz = 1200", "ghz = 1.2", "toy.toml:11:9: error: unknown key 'ghz' in 'clock.max'\n  hint: did you mean 'mhz'?"},
+      {"mhz = 1200", "mhz = \"fast\"",
+       "toy.toml:11:15: error: 'clock.max.mhz' must be a positive number, not a string"},
+      {"mhz = 1200", "ghz = 1.2",
+       "toy.toml:11:9: error: unknown key 'ghz' in 'clock.max'\n  hint: did you mean 'mhz'?"},
       {"mhz = 1200, ", "", "toy.toml:11:7: error: 'clock.max' lacks its number\n  hint: one of: mhz"},
-      {"mhz = 1200", "mhz = 900", "toy.toml:10:9: error: 'clock.boost' (1000 MHz) is above 'clock.max' (900 MHz)\n  hint: bounds need the highest clock that the part can run at"},
+      {"mhz = 1200", "mhz = 900",
+       "toy.toml:10:9: error: 'clock.boost' (1000 MHz) is above 'clock.max' (900 MHz)\n  hint: bounds need the highest "
+       "clock that the part can run at"},
       {"max = { mhz = 1200, source = \"sheet\" }\n", "", "toy.toml:9:1: error: 'clock' lacks 'max'"},
-      {"max = { mhz = 1200, source = \"sheet\" }", "max = { mhz = 1200 }", "toy.toml:11:7: error: 'clock.max' lacks 'source'"},
-      {"max = { mhz = 1200, source = \"sheet\" }", "max = 1200", "toy.toml:11:7: error: 'clock.max' must be a table, not a number"},
+      {"max = { mhz = 1200, source = \"sheet\" }", "max = { mhz = 1200 }",
+       "toy.toml:11:7: error: 'clock.max' lacks 'source'"},
+      {"max = { mhz = 1200, source = \"sheet\" }", "max = 1200",
+       "toy.toml:11:7: error: 'clock.max' must be a table, not a number"},
       {"max = { mhz = 1200, source = \"sheet\" }", "max = { mhz = 1200, source = \"shet, page 2\" }",
-       "toy.toml:11:30: error: 'clock.max.source' begins with 'shet', which [sources] does not have\n  hint: did you mean 'sheet'?"},
+       "toy.toml:11:30: error: 'clock.max.source' begins with 'shet', which [sources] does not have\n  hint: did you "
+       "mean 'sheet'?"},
       {"count = 10", "count = 0", "toy.toml:15:9: error: 'units.count' must be a positive number, not 0"},
       {"count = 10\n", "", "toy.toml:13:1: error: 'units' lacks 'count'"},
-      {"f16 =", "fp16 =", "toy.toml:19:1: error: 'fp16' in 'matrix' is not a type that has rates\n  hint: did you mean 'f16'?"},
+      {"f16 =", "fp16 =",
+       "toy.toml:19:1: error: 'fp16' in 'matrix' is not a type that has rates\n  hint: did you mean 'f16'?"},
       {"per_unit = 500", "per_unit = 1000",
        "toy.toml:19:7: error: 'matrix.f16' gives 20 tera-operations per second at 1000 MHz, but the datasheet says 10\n"
-       "  hint: matrix rates count multiply-accumulates, vector rates count operations; figures with sparsity are not dense"},
-      {"per_unit = 500, tflops = 10", "per_unit = 500, tflops = 12, at_mhz = 1300", "toy.toml:19:7: error: 'matrix.f16' is stated at 1300 MHz, above 'clock.max'"},
-      {"per_unit = 500", "per_unit = 500, per_clock = 5000", "toy.toml:19:7: error: 'matrix.f16' has both 'per_unit' and 'per_clock'\n  hint: give one of them"},
-      {"per_unit = 500, ", "", "toy.toml:19:7: error: 'matrix.f16' lacks its number\n  hint: one of: per_unit, per_clock"},
-      {"[vector]\nf32 = { per_unit = 100, tflops = 1, source = \"sheet\" }\n", "", "toy.toml:1:1: error: 'vector' lacks 'f32'\n  hint: every bound needs a rate for plain arithmetic"},
-      {"kind = \"device\"", "kind = \"on_chip\"", "toy.toml:28:15: error: unknown key 'gb_per_s' in 'memory[0].bandwidth'\n  hint: one of: source, bytes_per_clock, bytes_per_clock_per_unit"},
-      {"kind = \"device\"", "kind = \"offchip\"", "toy.toml:26:8: error: 'offchip' is not a kind of memory\n  hint: did you mean 'on_chip'?"},
-      {"bandwidth = { gb_per_s = 100, source = \"sheet\" }\n", "", "toy.toml:24:1: error: 'memory[0]' lacks 'bandwidth'"},
+       "  hint: matrix rates count multiply-accumulates, vector rates count operations; figures with sparsity are not "
+       "dense"},
+      {"per_unit = 500, tflops = 10", "per_unit = 500, tflops = 12, at_mhz = 1300",
+       "toy.toml:19:7: error: 'matrix.f16' is stated at 1300 MHz, above 'clock.max'"},
+      {"per_unit = 500", "per_unit = 500, per_clock = 5000",
+       "toy.toml:19:7: error: 'matrix.f16' has both 'per_unit' and 'per_clock'\n  hint: give one of them"},
+      {"per_unit = 500, ", "",
+       "toy.toml:19:7: error: 'matrix.f16' lacks its number\n  hint: one of: per_unit, per_clock"},
+      {"[vector]\nf32 = { per_unit = 100, tflops = 1, source = \"sheet\" }\n", "",
+       "toy.toml:1:1: error: 'vector' lacks 'f32'\n  hint: every bound needs a rate for plain arithmetic"},
+      {"kind = \"device\"", "kind = \"on_chip\"",
+       "toy.toml:28:15: error: unknown key 'gb_per_s' in 'memory[0].bandwidth'\n  hint: one of: source, "
+       "bytes_per_clock, bytes_per_clock_per_unit"},
+      {"kind = \"device\"", "kind = \"offchip\"",
+       "toy.toml:26:8: error: 'offchip' is not a kind of memory\n  hint: did you mean 'on_chip'?"},
+      {"bandwidth = { gb_per_s = 100, source = \"sheet\" }\n", "",
+       "toy.toml:24:1: error: 'memory[0]' lacks 'bandwidth'"},
       {"transfers_per_clock = 2", "transfers_per_clock = 4",
-       "toy.toml:29:9: error: 'memory[0].clock' gives 204.8 GB/s, but the bandwidth stated is 100 GB/s\n  hint: count the transfers per tick of this clock"},
-      {"usable = true\n", "", "toy.toml:1:1: error: no [[memory]] level has usable = true\n  hint: mark the last level that a schedule may count on"},
+       "toy.toml:29:9: error: 'memory[0].clock' gives 204.8 GB/s, but the bandwidth stated is 100 GB/s\n  hint: count "
+       "the transfers per tick of this clock"},
+      {"usable = true\n", "",
+       "toy.toml:1:1: error: no [[memory]] level has usable = true\n  hint: mark the last level that a schedule may "
+       "count on"},
       {"usable = true", "usable = 1", "toy.toml:34:10: error: 'memory[1].usable' must be true or false, not a number"},
-      {"kind = \"on_chip\"", "kind = \"device\"\nbandwidth = { gb_per_s = 1, source = \"sheet\" }", "toy.toml:1:1: error: the file has 2 [[memory]] levels with kind = \"device\", not one"},
+      {"kind = \"on_chip\"", "kind = \"device\"\nbandwidth = { gb_per_s = 1, source = \"sheet\" }",
+       "toy.toml:1:1: error: the file has 2 [[memory]] levels with kind = \"device\", not one"},
       {"mib = 4", "mb = 4", "toy.toml:35:10: error: unknown key 'mb' in 'memory[1].size'\n  hint: did you mean 'mib'?"},
-      {"[[memory]]\nname = \"DRAM\"", "[power]\ntdp = 300\n\n[[memory]]\nname = \"DRAM\"", "toy.toml:25:7: error: 'power.tdp' must be a table, not a number"},
-      {"[[memory]]\nname = \"DRAM\"", "[[emulation]]\ntype = \"f32\"\nwith = \"tf32\"\nproducts = 3\nsource = \"sheet\"\n\n[[memory]]\nname = \"DRAM\"",
+      {"[[memory]]\nname = \"DRAM\"", "[power]\ntdp = 300\n\n[[memory]]\nname = \"DRAM\"",
+       "toy.toml:25:7: error: 'power.tdp' must be a table, not a number"},
+      {"[[memory]]\nname = \"DRAM\"",
+       "[[emulation]]\ntype = \"f32\"\nwith = \"tf32\"\nproducts = 3\nsource = \"sheet\"\n\n[[memory]]\nname = "
+       "\"DRAM\"",
        "toy.toml:26:8: error: 'emulation[0]' emulates with tf32, which 'matrix' lacks"},
   };
   for (const Broken& broken : cases) {
@@ -376,8 +417,20 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
 TEST(MachineFile, HostileTextEndsInAnError) {
   std::string deep = "x = ";
   for (int i = 0; i < 100000; ++i) deep += '[';
-  const std::string texts[] = {"", "name", "name = ", "= 3", "[", "[[memory]", "name = \"a\"\nname = \"b\"", deep, std::string("name = \"\0\"", 10), "\xff\xfe", "x = 1e999", "memory = 3",
-                               "x = 99999999999999999999999", std::string(1 << 16, '"')};
+  const std::string texts[] = {"",
+                               "name",
+                               "name = ",
+                               "= 3",
+                               "[",
+                               "[[memory]",
+                               "name = \"a\"\nname = \"b\"",
+                               deep,
+                               std::string("name = \"\0\"", 10),
+                               "\xff\xfe",
+                               "x = 1e999",
+                               "memory = 3",
+                               "x = 99999999999999999999999",
+                               std::string(1 << 16, '"')};
   for (const std::string& text : texts) {
     const auto machine = parse_machine(text, "bad.toml");
     ASSERT_FALSE(machine.ok()) << text.substr(0, 40);

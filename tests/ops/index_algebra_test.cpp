@@ -9,7 +9,9 @@ namespace {
 
 class IndexAlgebraTest : public ::testing::Test {
  protected:
-  Sum index(const char* name, int64_t extent) { return algebra_.index(program_.add_index(name, extent, loops::IndexKind::parallel), extent); }
+  Sum index(const char* name, int64_t extent) {
+    return algebra_.index(program_.add_index(name, extent, loops::IndexKind::parallel), extent);
+  }
   std::string text(const Sum& sum) { return loops::print(program_, algebra_.emit(program_, sum)); }
 
   loops::Program program_;
@@ -27,7 +29,9 @@ TEST_F(IndexAlgebraTest, JoiningASplitIndexGivesItBack) {
   const Sum n = index("n", 24);
   const Sum joined = algebra_.add(algebra_.scale(algebra_.div(n, 4), 4), algebra_.mod(n, 4));
   EXPECT_EQ(text(joined), "n");
-  const Sum three = algebra_.add(algebra_.add(algebra_.scale(algebra_.div(n, 12), 12), algebra_.scale(algebra_.mod(algebra_.div(n, 4), 3), 4)), algebra_.mod(n, 4));
+  const Sum three = algebra_.add(
+      algebra_.add(algebra_.scale(algebra_.div(n, 12), 12), algebra_.scale(algebra_.mod(algebra_.div(n, 4), 3), 4)),
+      algebra_.mod(n, 4));
   EXPECT_EQ(text(three), "n");
 }
 

@@ -17,7 +17,9 @@ LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"
 
 
 def validate(*arguments: str) -> dict:
-    result = subprocess.run([str(LIGHTLINE), "validate", *arguments, "--json"], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [str(LIGHTLINE), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
+    )
     assert result.returncode in (0, 1), result.stderr
     return json.loads(result.stdout)
 

@@ -98,8 +98,28 @@ def write_rounding() -> None:
     """Numbers of all magnitudes, ties and near-ties among them, and what they round to."""
     rng = np.random.default_rng(1)
     scale = np.exp2(rng.integers(-30, 20, 400))
-    values = np.concatenate([rng.uniform(-2, 2, 400) * scale, rng.integers(-64, 65, 200) / 32, rng.integers(1, 2**20, 200) * 2.0**-26])
-    special = [0.0, -0.0, 448, 464, 464.00003, 480, 57344, 61439.996, 61440, 65504, 65519.996, 65520, 5, 0.25, 0.75, np.inf, -np.inf]
+    values = np.concatenate(
+        [rng.uniform(-2, 2, 400) * scale, rng.integers(-64, 65, 200) / 32, rng.integers(1, 2**20, 200) * 2.0**-26]
+    )
+    special = [
+        0.0,
+        -0.0,
+        448,
+        464,
+        464.00003,
+        480,
+        57344,
+        61439.996,
+        61440,
+        65504,
+        65519.996,
+        65520,
+        5,
+        0.25,
+        0.75,
+        np.inf,
+        -np.inf,
+    ]
     f32 = np.concatenate([values, special, 3.3895e38 + rng.uniform(-1e36, 1e36, 50)]).astype(np.float32)
     columns = {"f32": f32}
     with np.errstate(over="ignore"):
@@ -115,7 +135,9 @@ def write_safetensors(arrays: dict[str, np.ndarray]) -> None:
 
     nibbles = arrays["f4e2m1"].view(np.uint8).reshape(-1)
     packed = (nibbles[0::2] | nibbles[1::2] << 4).astype(np.uint8)
-    specs = {name: spec(SAFETENSORS_NAMES[name], array.shape, array) for name, array in arrays.items() if name != "f4e2m1"}
+    specs = {
+        name: spec(SAFETENSORS_NAMES[name], array.shape, array) for name, array in arrays.items() if name != "f4e2m1"
+    }
     specs["f4e2m1"] = spec("float4_e2m1fn_x2", (3, 2), packed)
     (HERE / "all.safetensors").write_bytes(serialize(specs, metadata={"made by": "safetensors"}))
 

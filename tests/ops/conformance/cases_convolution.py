@@ -67,13 +67,34 @@ def transposed(suite: Suite) -> None:
         (2, 1, 0, 0, 1),
     ):
         options = ([stride], [padding], [extra], 1, [dilation])
-        suite.case("aten.conv_transpose1d", T(2, 3, 5), T(3, 4, kernel), T(4), *options, dtypes=FLOATS, tolerance=ROUNDED)
+        suite.case(
+            "aten.conv_transpose1d", T(2, 3, 5), T(3, 4, kernel), T(4), *options, dtypes=FLOATS, tolerance=ROUNDED
+        )
     suite.case("aten.conv_transpose1d", T(3, 5), T(3, 4, 3), T(4), [2])
     for groups in (2, 4):
         suite.case("aten.conv_transpose1d", T(2, 4, 5), T(4, 3, 4), None, [2], [1], [0], groups)
         suite.case("aten.conv_transpose1d", T(2, 4, 5), T(4, 1, 3), None, [2], [1], [0], groups)
-    suite.case("aten.conv_transpose2d.input", T(2, 3, 5, 6), T(3, 4, 3, 3), T(4), [2, 2], [1, 1], [1, 1], dtypes=FLOATS, tolerance=ROUNDED)
-    suite.case("aten.conv_transpose2d.input", T(2, 3, 5, 6), T(3, 4, 4, 2), T(4), [2, 2], [1, 0], dtypes=FLOATS, tolerance=ROUNDED)
+    suite.case(
+        "aten.conv_transpose2d.input",
+        T(2, 3, 5, 6),
+        T(3, 4, 3, 3),
+        T(4),
+        [2, 2],
+        [1, 1],
+        [1, 1],
+        dtypes=FLOATS,
+        tolerance=ROUNDED,
+    )
+    suite.case(
+        "aten.conv_transpose2d.input",
+        T(2, 3, 5, 6),
+        T(3, 4, 4, 2),
+        T(4),
+        [2, 2],
+        [1, 0],
+        dtypes=FLOATS,
+        tolerance=ROUNDED,
+    )
     suite.case("aten.conv_transpose2d.input", T(2, 3, 5, 6), T(3, 4, 3, 4), None, [1, 2], [1, 1], [0, 1])
     suite.case("aten.conv_transpose2d.input", T(2, 6, 5, 6), T(6, 2, 3, 3), T(6), [3, 2], [1, 2], [2, 1], 3, [2, 3])
     suite.case("aten.conv_transpose2d.input", T(2, 6, 5, 6), T(6, 1, 4, 4), T(6), [2, 2], [1, 1], [0, 0], 6)

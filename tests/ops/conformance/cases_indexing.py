@@ -139,8 +139,25 @@ def scatter(suite: Suite) -> None:
     suite.case("aten.scatter_add", T(), 0, places(limit=1), T())
     for include in (True, False):
         for reduce in ("sum", "prod", "mean", "amax", "amin"):
-            suite.case("aten.scatter_reduce.two", T(4, 5), 0, places(7, 5, limit=4), T(7, 5), reduce, include_self=include, dtypes=NUMBERS)
-            suite.case("aten.scatter_reduce.two", T(2, 6), 1, places(2, 3, limit=6), T(2, 3, special=True), reduce, include_self=include)
+            suite.case(
+                "aten.scatter_reduce.two",
+                T(4, 5),
+                0,
+                places(7, 5, limit=4),
+                T(7, 5),
+                reduce,
+                include_self=include,
+                dtypes=NUMBERS,
+            )
+            suite.case(
+                "aten.scatter_reduce.two",
+                T(2, 6),
+                1,
+                places(2, 3, limit=6),
+                T(2, 3, special=True),
+                reduce,
+                include_self=include,
+            )
     for reduce in ("sum", "prod", "amax", "amin"):
         suite.case("aten.scatter_reduce.two", T(4, 5), 0, places(7, 5, limit=4), T(7, 5), reduce, dtypes=(BOOL,))
 
@@ -158,7 +175,16 @@ def slices(suite: Suite) -> None:
     suite.case("aten.index_fill.int_Tensor", T(4, 5), 0, wrapped(2, limit=4), T())
     for reduce in ("prod", "mean", "amax", "amin"):
         for include in (True, False):
-            suite.case("aten.index_reduce", T(4, 5), 0, places(6, limit=4), T(6, 5), reduce, include_self=include, dtypes=(F32, F64, I64))
+            suite.case(
+                "aten.index_reduce",
+                T(4, 5),
+                0,
+                places(6, limit=4),
+                T(6, 5),
+                reduce,
+                include_self=include,
+                dtypes=(F32, F64, I64),
+            )
 
 
 def flat(suite: Suite) -> None:
@@ -197,8 +223,17 @@ def embedding_bag(suite: Suite) -> None:
         suite.case("aten._embedding_bag", T(6, 3), rows, closed, mode=mode, include_last_offset=True)
         suite.case("aten._embedding_bag", T(6, 3), rows, starts, mode=mode, padding_idx=2)
         suite.case("aten.embedding_bag.padding_idx", T(6, 3), rows, starts, False, mode, False, None, False, -1)
-        suite.case("aten._embedding_bag", T(6, 3), places(9, limit=6, dtype=I32), T(3, dtype=I32, values=[0, 2, 9]), mode=mode)
-        suite.case_module(lambda w, i, o, mode=mode: torch.ops.aten._embedding_bag(w, i, o, mode=mode)[0], T(6, 3), rows, starts, dtypes=FLOATS, name="bag")
+        suite.case(
+            "aten._embedding_bag", T(6, 3), places(9, limit=6, dtype=I32), T(3, dtype=I32, values=[0, 2, 9]), mode=mode
+        )
+        suite.case_module(
+            lambda w, i, o, mode=mode: torch.ops.aten._embedding_bag(w, i, o, mode=mode)[0],
+            T(6, 3),
+            rows,
+            starts,
+            dtypes=FLOATS,
+            name="bag",
+        )
     suite.case("aten._embedding_bag", T(6, 3), rows, starts, per_sample_weights=T(9), dtypes=(F32, F64))
     for mode in ("sum", "mean", "max"):
         suite.case_module(torch.nn.EmbeddingBag(6, 3, mode=mode), places(4, 5, limit=6), name=f"bag_{mode}")

@@ -56,8 +56,24 @@ def cholesky(suite: Suite) -> None:
 def triangles(suite: Suite) -> None:
     for upper in (False, True):
         for unit in (False, True):
-            suite.case("aten.linalg_solve_triangular", triangle(4, 4), T(4, 3), upper=upper, unitriangular=unit, dtypes=DTYPES, tolerance=LOOSE)
-            suite.case("aten.linalg_solve_triangular", triangle(2, 4, 4), T(3, 4), upper=upper, left=False, unitriangular=unit, tolerance=LOOSE)
+            suite.case(
+                "aten.linalg_solve_triangular",
+                triangle(4, 4),
+                T(4, 3),
+                upper=upper,
+                unitriangular=unit,
+                dtypes=DTYPES,
+                tolerance=LOOSE,
+            )
+            suite.case(
+                "aten.linalg_solve_triangular",
+                triangle(2, 4, 4),
+                T(3, 4),
+                upper=upper,
+                left=False,
+                unitriangular=unit,
+                tolerance=LOOSE,
+            )
             for transpose in (False, True):
                 suite.case("aten.triangular_solve", T(4, 3), triangle(4, 4), upper, transpose, unit, tolerance=LOOSE)
     suite.case("aten.linalg_solve_triangular", triangle(1, 4, 4), T(2, 4, 3), upper=True, tolerance=LOOSE)
@@ -95,7 +111,16 @@ def factors(suite: Suite) -> None:
     suite.case("aten.lu_unpack", T(2, 3, 3), T(2, 3, dtype=I32, values=[2, 3, 3, 1, 3, 3]), dtypes=DTYPES)
     for left in (True, False):
         for adjoint in (True, False):
-            suite.case("aten.linalg_lu_solve", triangle(2, 3, 3), T(2, 3, dtype=I32, values=[2, 3, 3, 1, 3, 3]), T(2, 3, 3), left=left, adjoint=adjoint, dtypes=DTYPES, tolerance=LOOSE)
+            suite.case(
+                "aten.linalg_lu_solve",
+                triangle(2, 3, 3),
+                T(2, 3, dtype=I32, values=[2, 3, 3, 1, 3, 3]),
+                T(2, 3, 3),
+                left=left,
+                adjoint=adjoint,
+                dtypes=DTYPES,
+                tolerance=LOOSE,
+            )
     suite.case("aten.lu_solve", T(3, 2), triangle(3, 3), T(3, dtype=I32, values=[3, 2, 3]), tolerance=LOOSE)
 
 
@@ -121,7 +146,18 @@ def statistics(suite: Suite) -> None:
 
 
 def opaque(suite: Suite) -> None:
-    for name in ("linalg_qr", "linalg_svd", "_linalg_svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "linalg_eigvals", "linalg_svdvals", "linalg_matrix_exp", "geqrf"):
+    for name in (
+        "linalg_qr",
+        "linalg_svd",
+        "_linalg_svd",
+        "linalg_eigh",
+        "_linalg_eigh",
+        "linalg_eig",
+        "linalg_eigvals",
+        "linalg_svdvals",
+        "linalg_matrix_exp",
+        "geqrf",
+    ):
         suite.case(f"aten.{name}", positive(3, 3), runs=False)
     suite.case("aten.linalg_lstsq", T(4, 3), T(4, 2), runs=False)
     suite.case("aten.linalg_householder_product", T(4, 3), T(3), runs=False)
