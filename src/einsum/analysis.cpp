@@ -264,8 +264,7 @@ class Analyzer {
           for (size_t v = 0; v < node.domain.size(); ++v)
             if (structure_.depends_on(node.target[d], domain) & bit(v)) fix(points, int(v));
     if (node.reducer != Reducer::sum) return;
-    if (const auto zero = structure_.outside(node.body, domain); zero && zero->kind == Outside::Kind::zero)
-      for (const HalfSpace& cut : zero->cuts) points.cut(cut);
+    for (const HalfSpace& cut : structure_.outside(node.body, Void::zero, domain)) points.cut(cut);
   }
 
   // The copy of the initial array reads what is wanted and not overwritten: at the least, all of it but as many
@@ -308,15 +307,18 @@ class Analyzer {
     const Piece whole = whole_of(domain, around);
     const Region wanted = demanded_[node.result];  // a scan adds to it
     const bool is_sum = node.reducer == Reducer::sum || node.reducer == Reducer::none;
-    const auto zero = is_sum ? structure_.outside(node.body, domain) : std::nullopt;
+    Cuts nothing = is_sum ? structure_.outside(node.body, Void::zero, domain) : Cuts{};
+    if (node.reducer == Reducer::none || node.reducer == Reducer::max) {
+      const Cuts more = structure_.outside(node.body, Void::negative_infinity, domain);
+      nothing.insert(nothing.end(), more.begin(), more.end());
+    }
     const Bits picked = is_sum ? structure_.picks(node.body, domain) : 0;
     for (Piece points : wanted.pieces()) {
       points.floating = false;
       extend_scan(node, points);
       points.box.insert(points.box.end(), whole.box.begin() + int64_t(domain.loops), whole.box.end());
-      // Where the value is zero by structure, nothing needs to be computed or read.
-      if (zero && zero->kind == Outside::Kind::zero)
-        for (const HalfSpace& cut : zero->cuts) points.cut(cut);
+      // Where the value is known by structure, nothing needs to be computed or read.
+      for (const HalfSpace& cut : nothing) points.cut(cut);
       for (size_t v = 0; v < domain.first_counter(); ++v)
         if (picked & bit(v)) fix(points, int(v));
       if (points.bounds_empty()) continue;

@@ -20,9 +20,7 @@ namespace {
 
 const HalfSpace never{-1, {}};
 
-bool is_everywhere(const std::optional<Outside>& o, Outside::Kind kind) {
-  return o && o->kind == kind && std::find(o->cuts.begin(), o->cuts.end(), never) != o->cuts.end();
-}
+bool is_everywhere(const Cuts& cuts) { return std::find(cuts.begin(), cuts.end(), never) != cuts.end(); }
 
 HalfSpace minus(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0) {
   HalfSpace result = a;
@@ -81,12 +79,9 @@ bool keeps_zero(Function f) {
   }
 }
 
-std::optional<Outside> joined(const std::optional<Outside>& a, const std::optional<Outside>& b) {
-  if (!a) return b;
-  if (!b) return a;
-  Outside both = *a;
-  both.cuts.insert(both.cuts.end(), b->cuts.begin(), b->cuts.end());
-  return both;
+Cuts joined(Cuts a, const Cuts& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
 }
 
 int arity(const Expr& e) {
@@ -127,7 +122,7 @@ Domain domain_of(const loops::Scatter& scatter, const std::vector<IndexId>& coun
 
 Structure::Structure(const loops::Program& program)
     : program_(program),
-      outside_(program.arrays.size()),
+      outside_{std::vector<Cuts>(program.arrays.size()), std::vector<Cuts>(program.arrays.size())},
       free_(program.arrays.size()),
       one_hot_(program.arrays.size()),
       varies_(program.arrays.size(), 0),
@@ -211,14 +206,16 @@ void Structure::visit(const Compute& compute, const std::vector<IndexId>& counte
     }
   }
   if (!plain && compute.reducer != loops::Reducer::sum) return;
-  auto value = outside(compute.body, domain);
-  if (!value || (!plain && value->kind != Outside::Kind::zero)) return;
-  // Cuts over the result's own dimensions hold for the array; each alone makes the value zero where it fails.
-  std::erase_if(value->cuts, [&](const HalfSpace& cut) {
-    return std::any_of(cut.terms.begin(), cut.terms.end(),
-                       [&](const auto& t) { return size_t(t.first) >= domain.loops; });
-  });
-  if (!value->cuts.empty()) outside_[result] = std::move(value);
+  for (const Void kind : {Void::zero, Void::negative_infinity}) {
+    if (!plain && kind != Void::zero) continue;
+    Cuts cuts = outside(compute.body, kind, domain);
+    // Cuts over the result's own dimensions hold for the array; each alone makes the value void where it fails.
+    std::erase_if(cuts, [&](const HalfSpace& cut) {
+      return std::any_of(cut.terms.begin(), cut.terms.end(),
+                         [&](const auto& t) { return size_t(t.first) >= domain.loops; });
+    });
+    outside_[size_t(kind)][result] = std::move(cuts);
+  }
 }
 
 // ---- what an expression depends on ----
@@ -343,9 +340,8 @@ DType Structure::precision(ExprId id) const {
 
 // ---- conditions ----
 
-std::vector<HalfSpace> Structure::through(const std::vector<HalfSpace>& cuts, const Expr& read,
-                                          const Domain& domain) const {
-  std::vector<HalfSpace> seen;
+Cuts Structure::through(const Cuts& cuts, const Expr& read, const Domain& domain) const {
+  Cuts seen;
   for (const HalfSpace& cut : cuts) {
     HalfSpace image{cut.constant, {}};
     bool known = true;
@@ -364,16 +360,15 @@ std::vector<HalfSpace> Structure::through(const std::vector<HalfSpace>& cuts, co
   return seen;
 }
 
-std::vector<HalfSpace> Structure::implied(ExprId id, bool truth, const Domain& domain) const {
+Cuts Structure::implied(ExprId id, bool truth, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
   switch (e.kind) {
-    case ExprKind::literal: return (e.literal.integer != 0) == truth ? std::vector<HalfSpace>{} : std::vector{never};
+    case ExprKind::literal: return (e.literal.integer != 0) == truth ? Cuts{} : Cuts{never};
     case ExprKind::index: return {};
     case ExprKind::cast:  // a number as a condition
       if (program_.exprs[e.args[0]].type == DType::boolean) return implied(e.args[0], truth, domain);
       if (!truth) return implied_equal(e.args[0], 0, domain);
-      if (const auto zero = outside(e.args[0], domain); zero && zero->kind == Outside::Kind::zero) return zero->cuts;
-      return {};
+      return outside(e.args[0], Void::zero, domain);
     case ExprKind::read:
       if (const Compute* made = formula(e)) {
         ++depth_;
@@ -387,7 +382,7 @@ std::vector<HalfSpace> Structure::implied(ExprId id, bool truth, const Domain& d
   return {};
 }
 
-std::vector<HalfSpace> Structure::implied_call(const Expr& e, bool truth, const Domain& domain) const {
+Cuts Structure::implied_call(const Expr& e, bool truth, const Domain& domain) const {
   const auto both = [&] {
     auto cuts = implied(e.args[0], truth, domain);
     const auto more = implied(e.args[1], truth, domain);
@@ -399,10 +394,9 @@ std::vector<HalfSpace> Structure::implied_call(const Expr& e, bool truth, const 
     if (truth) return both();
     if (implied(e.args[0], true, domain).empty() && !reads_data(e.args[0]) && is_true(e.args[0]))
       return implied(e.args[1], false, domain);
-    return is_true(e.args[1]) ? implied(e.args[0], false, domain) : std::vector<HalfSpace>{};
+    return is_true(e.args[1]) ? implied(e.args[0], false, domain) : Cuts{};
   }
-  if (e.function == Function::logical_or || e.function == Function::bitor_)
-    return truth ? std::vector<HalfSpace>{} : both();
+  if (e.function == Function::logical_or || e.function == Function::bitor_) return truth ? Cuts{} : both();
   if (arity(e) != 2) return {};
   const bool equality = e.function == Function::eq || e.function == Function::ne;
   if (equality)
@@ -412,7 +406,7 @@ std::vector<HalfSpace> Structure::implied_call(const Expr& e, bool truth, const 
         if (truth == (e.function == Function::eq)) {
           if (auto cuts = implied_equal(other, *value, domain); !cuts.empty()) return cuts;
         } else if (*value == 0) {
-          if (const auto zero = outside(other, domain); zero && zero->kind == Outside::Kind::zero) return zero->cuts;
+          if (auto cuts = outside(other, Void::zero, domain); !cuts.empty()) return cuts;
         }
       }
   if (!is_integer(program_.exprs[e.args[0]].type)) return {};
@@ -423,19 +417,17 @@ std::vector<HalfSpace> Structure::implied_call(const Expr& e, bool truth, const 
     case Function::lt: return {truth ? minus(*b, *a, -1) : minus(*a, *b)};
     case Function::ge: return {truth ? minus(*a, *b) : minus(*b, *a, -1)};
     case Function::gt: return {truth ? minus(*a, *b, -1) : minus(*b, *a)};
-    case Function::eq: return truth ? std::vector{minus(*a, *b), minus(*b, *a)} : std::vector<HalfSpace>{};
-    case Function::ne: return truth ? std::vector<HalfSpace>{} : std::vector{minus(*a, *b), minus(*b, *a)};
+    case Function::eq: return truth ? std::vector{minus(*a, *b), minus(*b, *a)} : Cuts{};
+    case Function::ne: return truth ? Cuts{} : std::vector{minus(*a, *b), minus(*b, *a)};
     default: return {};
   }
 }
 
 // What must hold where the expression has this value, for masks made of numbers: if(j <= i, 1, 0), 1 - mask, ...
-std::vector<HalfSpace> Structure::implied_equal(ExprId id, double value, const Domain& domain) const {
+Cuts Structure::implied_equal(ExprId id, double value, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
-  const auto can_not_be = [](const std::vector<HalfSpace>& cuts) {
-    return std::find(cuts.begin(), cuts.end(), never) != cuts.end();
-  };
-  if (const auto literal = literal_value(e)) return *literal == value ? std::vector<HalfSpace>{} : std::vector{never};
+  const auto can_not_be = [](const Cuts& cuts) { return std::find(cuts.begin(), cuts.end(), never) != cuts.end(); };
+  if (const auto literal = literal_value(e)) return *literal == value ? Cuts{} : Cuts{never};
   if (e.kind == ExprKind::read) {
     const Compute* made = formula(e);
     if (made == nullptr) return {};
@@ -448,7 +440,7 @@ std::vector<HalfSpace> Structure::implied_equal(ExprId id, double value, const D
     return implied(id, value != 0, domain);
   if (e.kind == ExprKind::cast) {
     if (program_.exprs[e.args[0]].type == DType::boolean) return implied(e.args[0], value != 0, domain);
-    return is_float(e.target) ? implied_equal(e.args[0], value, domain) : std::vector<HalfSpace>{};
+    return is_float(e.target) ? implied_equal(e.args[0], value, domain) : Cuts{};
   }
   if (e.kind != ExprKind::call) return {};
   const auto first = literal_value(program_.exprs[e.args[0]]);
@@ -456,13 +448,13 @@ std::vector<HalfSpace> Structure::implied_equal(ExprId id, double value, const D
   switch (e.function) {
     case Function::sub:
       if (first) return implied_equal(e.args[1], *first - value, domain);
-      return second ? implied_equal(e.args[0], value + *second, domain) : std::vector<HalfSpace>{};
+      return second ? implied_equal(e.args[0], value + *second, domain) : Cuts{};
     case Function::add:
       if (first) return implied_equal(e.args[1], value - *first, domain);
-      return second ? implied_equal(e.args[0], value - *second, domain) : std::vector<HalfSpace>{};
+      return second ? implied_equal(e.args[0], value - *second, domain) : Cuts{};
     case Function::mul:
       if (first && *first != 0) return implied_equal(e.args[1], value / *first, domain);
-      return second && *second != 0 ? implied_equal(e.args[0], value / *second, domain) : std::vector<HalfSpace>{};
+      return second && *second != 0 ? implied_equal(e.args[0], value / *second, domain) : Cuts{};
     case Function::neg: return implied_equal(e.args[0], -value, domain);
     case Function::select: {
       auto yes = implied_equal(e.args[1], value, domain), no = implied_equal(e.args[2], value, domain);
@@ -518,124 +510,94 @@ Bits Structure::picks(ExprId id, const Domain& domain) const {
     const auto index = affine(e.args[side], domain);
     if (!index || index->terms.size() != 1) continue;
     const size_t v = size_t(index->terms[0].first);
-    if ((depends_on(e.args[1 - side], domain) & bit(v)) == 0 && v < domain.first_counter()) set |= bit(v);
+    const bool by_data = reads_data(e.args[1 - side]);  // else it is a cut
+    if (by_data && !(depends_on(e.args[1 - side], domain) & bit(v)) && v < domain.first_counter()) set |= bit(v);
   }
   return set;
 }
 
 // ---- zeros and -inf ----
 
-std::optional<Outside> Structure::outside(ExprId id, const Domain& domain) const {
+Cuts Structure::outside(ExprId id, Void kind, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
   switch (e.kind) {
     case ExprKind::literal: {
       const auto value = literal_value(e);
-      if (e.literal.kind == loops::Literal::Kind::boolean || !value) return std::nullopt;
-      if (*value == 0) return Outside{Outside::Kind::zero, {never}};
-      if (*value <= vanishing) return Outside{Outside::Kind::negative_infinity, {never}};
-      return std::nullopt;
+      if (e.literal.kind == loops::Literal::Kind::boolean || !value) return {};
+      return (kind == Void::zero ? *value == 0 : *value <= vanishing) ? Cuts{never} : Cuts{};
     }
-    case ExprKind::index: return std::nullopt;
-    case ExprKind::cast: {
-      auto inner = outside(e.args[0], domain);
-      const bool ordinary = e.target != DType::boolean;
-      return ordinary && (inner && (inner->kind == Outside::Kind::zero || is_float(e.target))) ? inner : std::nullopt;
-    }
-    case ExprKind::read: return outside_read(e, domain);
-    case ExprKind::call: return outside_call(e, domain);
+    case ExprKind::index: return {};
+    case ExprKind::cast:
+      if (program_.exprs[e.args[0]].type == DType::boolean)
+        return kind == Void::zero ? implied(e.args[0], true, domain) : Cuts{};
+      if (e.target == DType::boolean || (kind != Void::zero && !is_float(e.target))) return {};
+      return outside(e.args[0], kind, domain);
+    case ExprKind::read: return outside_read(e, kind, domain);
+    case ExprKind::call: return outside_call(e, kind, domain);
   }
-  return std::nullopt;
+  return {};
 }
 
-std::optional<Outside> Structure::outside_read(const Expr& e, const Domain& domain) const {
-  std::optional<Outside> result;
-  if (const auto& own = outside_[e.args[0]]) {
-    Outside mapped{own->kind, through(own->cuts, e, domain)};
-    if (!mapped.cuts.empty()) result = std::move(mapped);
-  }
-  if (!e.has_fill) return result;
+Cuts Structure::outside_read(const Expr& e, Void kind, const Domain& domain) const {
+  Cuts cuts = through(outside_[size_t(kind)][e.args[0]], e, domain);
+  if (!e.has_fill) return cuts;
   // Outside the array the fill is read.
   const double fill = e.literal.kind == loops::Literal::Kind::floating ? e.literal.floating : double(e.literal.integer);
-  if (fill != 0 && !(fill <= vanishing)) return std::nullopt;
-  const auto kind = fill == 0 ? Outside::Kind::zero : Outside::Kind::negative_infinity;
-  Outside filled{kind, {}};
-  if (result && result->kind == kind) filled.cuts = result->cuts;
+  if (kind == Void::zero ? fill != 0 : !(fill <= vanishing)) return {};
   const Shape& shape = program_.arrays[e.args[0]].shape;
   for (uint32_t i = 0; i < e.args[2]; ++i) {
     const auto subscript = affine(loops::subscripts_of(program_, e)[i], domain);
     if (!subscript) continue;
-    filled.cuts.push_back(*subscript);
-    filled.cuts.push_back(minus(HalfSpace{shape[i] - 1, {}}, *subscript));
+    cuts.push_back(*subscript);
+    cuts.push_back(minus(HalfSpace{shape[i] - 1, {}}, *subscript));
   }
-  return filled.cuts.empty() ? std::nullopt : std::optional(filled);
+  return cuts;
 }
 
-std::optional<Outside> Structure::outside_select(const Expr& e, const Domain& domain) const {
-  const auto yes = outside(e.args[1], domain), no = outside(e.args[2], domain);
-  for (const auto kind : {Outside::Kind::zero, Outside::Kind::negative_infinity}) {
-    const bool no_is = is_everywhere(no, kind), yes_is = is_everywhere(yes, kind);
-    if (!no_is && !yes_is) continue;
-    if (no_is && yes_is) return no;
-    Outside result{kind, implied(e.args[0], no_is, domain)};
-    const auto& other = no_is ? yes : no;
-    if (other && other->kind == kind) result.cuts.insert(result.cuts.end(), other->cuts.begin(), other->cuts.end());
-    if (!result.cuts.empty()) return result;
-  }
-  return std::nullopt;
+Cuts Structure::outside_select(const Expr& e, Void kind, const Domain& domain) const {
+  const Cuts yes = outside(e.args[1], kind, domain), no = outside(e.args[2], kind, domain);
+  const bool no_is = is_everywhere(no), yes_is = is_everywhere(yes);
+  if (no_is && yes_is) return no;
+  if (!no_is && !yes_is) return {};
+  return joined(implied(e.args[0], no_is, domain), no_is ? yes : no);
 }
 
-std::optional<Outside> Structure::outside_call(const Expr& e, const Domain& domain) const {
-  const auto argument = [&](int i) { return outside(e.args[i], domain); };
-  const auto zero = [](const std::optional<Outside>& o) { return o && o->kind == Outside::Kind::zero; };
-  const auto infinite = [](const std::optional<Outside>& o) {
-    return o && o->kind == Outside::Kind::negative_infinity;
-  };
+Cuts Structure::outside_call(const Expr& e, Void kind, const Domain& domain) const {
+  const auto argument = [&](int i, Void of) { return outside(e.args[i], of, domain); };
+  const bool zero = kind == Void::zero;
   switch (e.function) {
-    case Function::mul: {
-      const auto a = argument(0), b = argument(1);
+    case Function::mul:
+      if (zero) return joined(argument(0, kind), argument(1, kind));
       // a mask times a number so low that it stands for -inf: (1 - allowed) * -1e9
       for (const int side : {0, 1})
         if (const auto low = literal_value(program_.exprs[e.args[side]]); low && *low <= vanishing)
-          if (auto cuts = implied_equal(e.args[1 - side], 0, domain); !cuts.empty())
-            return Outside{Outside::Kind::negative_infinity, std::move(cuts)};
-      if (zero(a) && zero(b)) return joined(a, b);
-      return zero(a) ? a : zero(b) ? b : std::nullopt;
-    }
+          return implied_equal(e.args[1 - side], 0, domain);
+      for (const int side : {0, 1})  // scaled by a positive number
+        if (const auto by = literal_value(program_.exprs[e.args[side]]); by && *by > 0) return argument(1 - side, kind);
+      return {};
     case Function::divide: {
-      const auto a = argument(0);
-      return zero(a) ? a : std::nullopt;
+      const auto by = literal_value(program_.exprs[e.args[1]]);
+      return zero || (by && *by > 0) ? argument(0, kind) : Cuts{};
     }
     case Function::add:
     case Function::sub: {
-      const auto a = argument(0), b = argument(1);
-      if (infinite(a)) return a;
-      if (e.function == Function::add && infinite(b)) return b;
-      if (is_everywhere(b, Outside::Kind::zero)) return a;
-      if (zero(a) && zero(b) && a->cuts == b->cuts) return a;
-      return std::nullopt;
+      if (!zero) return e.function == Function::add ? joined(argument(0, kind), argument(1, kind)) : argument(0, kind);
+      const Cuts a = argument(0, kind), b = argument(1, kind);
+      if (is_everywhere(b)) return a;
+      if (is_everywhere(a)) return b;
+      return a == b ? a : Cuts{};
     }
     case Function::exp:
     case Function::exp2:
-    case Function::sigmoid: {
-      auto a = argument(0);
-      if (!infinite(a)) return std::nullopt;
-      a->kind = Outside::Kind::zero;
-      return a;
-    }
+    case Function::sigmoid: return zero ? argument(0, Void::negative_infinity) : Cuts{};
     case Function::max: {
-      auto a = argument(0);
       const auto bound = literal_value(program_.exprs[e.args[1]]);
-      if (!a || !bound || *bound != 0) return std::nullopt;
-      a->kind = Outside::Kind::zero;  // max(0, 0) and max(-inf, 0)
-      return a;
+      if (!zero || !bound || *bound != 0) return {};
+      const Cuts cuts = argument(0, Void::zero);  // max(0, 0) and max(-inf, 0)
+      return cuts.empty() ? argument(0, Void::negative_infinity) : cuts;
     }
-    case Function::select: return outside_select(e, domain);
-    default:
-      if (keeps_zero(e.function)) {
-        const auto a = argument(0);
-        if (zero(a)) return a;
-      }
-      return std::nullopt;
+    case Function::select: return outside_select(e, kind, domain);
+    default: return zero && keeps_zero(e.function) ? argument(0, kind) : Cuts{};
   }
 }
 

@@ -22,12 +22,9 @@ struct Domain {
 Domain domain_of(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
 Domain domain_of(const loops::Scatter& scatter, const std::vector<loops::IndexId>& counters);
 
-// `kind` wherever one of the cuts fails. Numbers so low that their exponential vanishes count as -inf.
-struct Outside {
-  enum class Kind : uint8_t { zero, negative_infinity };
-  Kind kind = Kind::zero;
-  std::vector<HalfSpace> cuts;
-};
+// Values that products and sums may pass over. Numbers so low that their exponential vanishes count as -inf.
+enum class Void : uint8_t { zero, negative_infinity };
+using Cuts = std::vector<HalfSpace>;
 
 using Bits = uint64_t;  // a set of variables of a domain, or of nested repeats; those from the 64th on are left out
 inline Bits bit(size_t i) { return i < 64 ? Bits(1) << i : 0; }
@@ -48,12 +45,13 @@ class Structure {
   loops::ArrayId first_equal(loops::ArrayId array) const { return first_equal_[array]; }
 
   // ---- of an expression, over the variables of its statement ----
-  std::optional<Outside> outside(loops::ExprId expr, const Domain& domain) const;
+  // Half-spaces such that the value is void wherever one of them fails; empty if none is known.
+  Cuts outside(loops::ExprId expr, Void kind, const Domain& domain) const;
   Bits depends_on(loops::ExprId expr, const Domain& domain) const;  // the variables that its value depends on
   Bits varies(loops::ExprId expr) const;                            // the repeats that change the arrays it reads
   DType precision(loops::ExprId expr) const;
   // Half-spaces that hold wherever the condition has this truth; perhaps not all of them.
-  std::vector<HalfSpace> implied(loops::ExprId condition, bool truth, const Domain& domain) const;
+  Cuts implied(loops::ExprId condition, bool truth, const Domain& domain) const;
   // Variables of which, the others given, at most one value makes the expression differ from zero (one-hot).
   Bits picks(loops::ExprId expr, const Domain& domain) const;
   // An integer expression as an affine form over the domain: constant + terms.
@@ -64,19 +62,18 @@ class Structure {
   void visit(const std::vector<loops::Statement>& block, std::vector<loops::IndexId>& counters);
   void visit(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
   void visit(const loops::Repeat& repeat, std::vector<loops::IndexId>& counters);
-  std::optional<Outside> outside_call(const loops::Expr& e, const Domain& domain) const;
-  std::optional<Outside> outside_read(const loops::Expr& e, const Domain& domain) const;
-  std::optional<Outside> outside_select(const loops::Expr& e, const Domain& domain) const;
-  std::vector<HalfSpace> implied_call(const loops::Expr& e, bool truth, const Domain& domain) const;
-  std::vector<HalfSpace> implied_equal(loops::ExprId expr, double value, const Domain& domain) const;
+  Cuts outside_call(const loops::Expr& e, Void kind, const Domain& domain) const;
+  Cuts outside_read(const loops::Expr& e, Void kind, const Domain& domain) const;
+  Cuts outside_select(const loops::Expr& e, Void kind, const Domain& domain) const;
+  Cuts implied_call(const loops::Expr& e, bool truth, const Domain& domain) const;
+  Cuts implied_equal(loops::ExprId expr, double value, const Domain& domain) const;
   // Half-spaces over the dimensions of a read array, seen from the reader; those that can not be seen are left out.
-  std::vector<HalfSpace> through(const std::vector<HalfSpace>& cuts, const loops::Expr& read,
-                                 const Domain& domain) const;
+  Cuts through(const Cuts& cuts, const loops::Expr& read, const Domain& domain) const;
   bool is_true(loops::ExprId condition) const;  // a literal, or an array of it
   const loops::Compute* formula(const loops::Expr& read) const;
 
   const loops::Program& program_;
-  std::vector<std::optional<Outside>> outside_;
+  std::vector<Cuts> outside_[2];  // by kind
   std::vector<std::vector<bool>> free_;
   std::vector<std::vector<bool>> one_hot_;  // by dimension
   std::vector<Bits> varies_;

@@ -47,6 +47,16 @@ bool multiplies(DType dtype) { return is_float(dtype) || is_integer(dtype) || dt
 
 Bits first_bits(size_t count) { return count >= 64 ? ~Bits(0) : bit(count) - 1; }
 
+// What a value depends on besides conditions on positions, which are cuts.
+Bits depends_by_data(const loops::Program& program, const Structure& structure, ExprId id, const Domain& domain) {
+  const Expr& e = program.exprs[id];
+  if (e.kind == ExprKind::cast) return depends_by_data(program, structure, e.args[0], domain);
+  if (e.kind != ExprKind::call || e.function != Function::select || structure.reads_data(e.args[0]))
+    return structure.depends_on(id, domain);
+  return depends_by_data(program, structure, e.args[1], domain) |
+         depends_by_data(program, structure, e.args[2], domain);
+}
+
 // Variables that a read has only inside a sum with another one.
 void windows_of(const loops::Program& program, const Structure& structure, ExprId id, const Domain& domain,
                 Factor& into, Bits& alone) {
@@ -182,10 +192,11 @@ void WorkCounter::reduction(const Compute& compute, const Needed& needed, Work& 
   windows_of(program_, structure_, compute.body, needed.domain, factor, alone);
   const Bits shared = factor.windows & ~alone;
   Bits drop = shared;
+  const Bits by_data = depends_by_data(program_, structure_, compute.body, needed.domain);
   for (const HalfSpace& cut : needed.points.cuts) {  // prefixes of one sum, such as x[j] over j <= i
     Bits own = 0;
     for (const auto& term : cut.terms) own |= bit(size_t(term.first));
-    if ((own & used & first_bits(needed.domain.loops)) == 0) drop |= own & used;
+    if ((own & by_data & first_bits(needed.domain.loops)) == 0) drop |= own & used;
   }
   if (drop != 0) steps = std::min(steps, distinct((used & ~drop) | first_bits(needed.domain.loops), varies, needed));
   if (steps > 0) work.vector_ops[compute_type(program_.exprs[compute.body].type)] += steps;
@@ -285,7 +296,8 @@ void WorkCounter::expression(ExprId id, const Needed& needed, Work& work) {
   const Expr& last = program_.exprs[e.args[function.arity - 1]];
   const bool small_power = e.function == Function::pow && last.kind == ExprKind::literal;
   const int transcendental = small_power ? 0 : function.transcendental_ops;
-  const int vector = small_power ? 1 : folds_into_operand(e) ? 0 : function.vector_ops;
+  const bool by_position = e.function == Function::select && !structure_.reads_data(e.args[0]);
+  const int vector = small_power ? 1 : by_position || folds_into_operand(e) ? 0 : function.vector_ops;
   if (transcendental + vector > 0) {
     const double n = distinct(id, needed);
     if (n > 0 && transcendental > 0) work.transcendental_ops += n * transcendental;
