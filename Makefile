@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 FUZZ_SECONDS ?= 300
 CXX_FILES = $$(git ls-files --cached --others --exclude-standard 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h')
-PYTHON_FILES = python tests scripts/run_tests
+PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/fuzz_seeds
 
 # $(call compile,PRESET,TARGETS): configures once, then builds. CMake itself notices changed build files.
 define compile
@@ -58,7 +58,7 @@ lint: ## clang-format, clang-tidy and ruff
 	@scripts/setup build test python lint
 	@clang-format-16 --dry-run --Werror $(CXX_FILES)
 	$(call compile,release,all)
-	@git ls-files --cached --others --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-16 -p build --quiet --warnings-as-errors='*' 2>/dev/null
+	@scripts/tidy build
 	@if [[ -x .venv/bin/ruff ]]; then .venv/bin/ruff check $(PYTHON_FILES) && .venv/bin/ruff format --check $(PYTHON_FILES); else echo "note: ruff is not installed; Python files were not checked"; fi
 
 format: ## rewrite the sources as lint wants them

@@ -65,7 +65,7 @@ def capture(
     """Captures a module or function on example inputs.
 
     With `training`, the program is the forward and the backward pass together: `loss` maps the outputs to a scalar
-    (default: the mean squares of all floating outputs), and the results are the loss and the gradients of all parameters.
+    (default: the mean squares of all floating outputs), and the results are the loss and all parameters' gradients.
     """
     import torch
 

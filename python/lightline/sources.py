@@ -1,4 +1,4 @@
-"""Finds the program and its example inputs in the forms people keep them: KernelBench files, functions, SOL-ExecBench problems."""
+"""Finds programs and example inputs in the forms people keep them: KernelBench, functions, SOL-ExecBench problems."""
 
 from __future__ import annotations
 

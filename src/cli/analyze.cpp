@@ -58,7 +58,7 @@ Status retype(loops::Program& program, const std::string& rule) {
   if (rule.empty()) return Ok{};
   const size_t equals = rule.find('=');
   const auto from = dtype_from_name(rule.substr(0, equals));
-  const auto to = equals == std::string::npos ? std::nullopt : dtype_from_name(rule.substr(equals + 1));
+  const auto to = dtype_from_name(equals == std::string::npos ? "" : rule.substr(equals + 1));
   if (!from || !to || compute_type(*from) != DType::f32 || compute_type(*to) != DType::f32 || !is_float(*from) ||
       !is_float(*to))
     return Error{ErrorCode::usage,

@@ -73,8 +73,10 @@ class Parser {
       outputs.push_back(output);
     });
     expect('{');
+    end_line();
     parse_block(program_.statements, "}");
     expect('}');
+    end_line();
     if (lexer_.kind() != Token::end)
       fail(ErrorCode::parse, fmt::format("unexpected '{}' after the program", lexer_.text()),
            "a file holds one program");
@@ -83,7 +85,6 @@ class Parser {
       out.array = visible(output.name, output.at, "outputs name an input or a result");
       if (!output.replaces.empty()) out.replaces = visible(output.replaces, output.replaces_at, "'as' names an input");
     }
-    take_comments();
     return std::move(program_);
   }
 
@@ -208,6 +209,7 @@ class Parser {
   // ---- statements ----
   void parse_block(std::vector<Statement>& block, std::string_view end) {
     const uint32_t outer_group = group_;
+    uint32_t printed_group = none;
     group_ = none;
     while (!lexer_.is(end)) {
       if (lexer_.symbol() == '@') {
@@ -217,6 +219,8 @@ class Parser {
       if (lexer_.kind() == Token::end || lexer_.is("}"))
         fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found {}", end, found()));
       if (lexer_.is("=")) fail(ErrorCode::parse, "unexpected '='", "write == to compare");
+      if (group_ != printed_group) end_line();  // of the group; one without statements is not printed
+      printed_group = group_;
       Statement statement = parse_statement();
       block.push_back(std::move(statement));
     }
@@ -236,8 +240,6 @@ class Parser {
 
   Statement parse_statement() {
     const Position at = lexer_.position();
-    take_comments();
-    last_statement_ = at;
     Statement statement;
     statement.position = at;
     statement.group = group_;
@@ -270,6 +272,7 @@ class Parser {
       statement.node = parse_compute(results[0]);
     }
     visible_indices_.resize(indices_before);
+    end_line();
     return statement;
   }
 
@@ -333,10 +336,10 @@ class Parser {
 
   // At a reducer's name: a reduction goes on with a name or '[', a function call with '('.
   bool starts_reduction() {
-    const Lexer saved = lexer_;
+    const Lexer::Mark name = lexer_.mark();
     lexer_.advance();
     if (lexer_.symbol() != '(') return true;
-    lexer_ = saved;
+    lexer_.reset(name);
     return false;
   }
 
@@ -470,6 +473,7 @@ class Parser {
       carry.inner = declare({name, init.dtype, init.shape}, name_at);
     });
     expect('{');
+    end_line();
     parse_block(repeat.body, "yield");
     const Position yield_at = lexer_.position();
     expect_word("yield");
@@ -489,6 +493,7 @@ class Parser {
                           repeat.carries.size() == 1 ? "is" : "are", next.size()),
               "yield the next value of every carried array, in order");
     for (size_t i = 0; i < next.size(); ++i) repeat.carries[i].next = next[i];
+    end_line();
     expect('}');
     while (scope_.size() > scope_before) {
       arrays_.erase(scope_.back());
@@ -623,12 +628,12 @@ class Parser {
   ExprId parse_prefix() {
     if (lexer_.symbol() == '-' && lexer_.text().size() == 1) {
       const Position at = lexer_.position();
-      const Lexer saved = lexer_;
+      const Lexer::Mark minus = lexer_.mark();
       lexer_.advance();
       const bool literal =
           lexer_.kind() == Token::integer || lexer_.kind() == Token::floating || lexer_.is("inf") || lexer_.is("nan");
       if (literal) {
-        lexer_ = saved;
+        lexer_.reset(minus);
         return parse_literal();
       }
       if (++nesting_ > max_expression_depth)
@@ -717,14 +722,20 @@ class Parser {
     return note(program_.read(array, std::span(subscripts.data(), count), fill, at), deepest + 1);
   }
 
-  // Comments since the last statement: those on its last line trail it, the others lead the next one.
-  void take_comments() {
-    for (Comment& comment : lexer_.comments) {
-      if (comment.trailing && last_statement_ != none) comment.at = last_statement_;
-      comment.trailing = comment.trailing && last_statement_ != none;
-      program_.comments.push_back(std::move(comment));
+  // ---- comments ----
+  // At the end of a canonical line: a comment inside it moves before it, one right after it trails it, and those on the
+  // lines that follow lead the next one.
+  void end_line() {
+    if (!lexer_.remarks.empty()) take_remarks();
+    ++line_;
+  }
+  void take_remarks() {
+    for (const Lexer::Remark& remark : lexer_.remarks) {
+      const bool inside = remark.before < lexer_.position();
+      const bool trailing = !inside && remark.same_line;
+      program_.comments.push_back({inside || trailing ? line_ : line_ + 1, trailing, std::string(remark.text)});
     }
-    lexer_.comments.clear();
+    lexer_.remarks.clear();
   }
 
   Lexer lexer_;
@@ -739,7 +750,7 @@ class Parser {
   int nesting_ = 0;
   int block_depth_ = 0;
   Position previous_ = none;
-  Position last_statement_ = none;
+  uint32_t line_ = 0;  // of the canonical text
 };
 
 }  // namespace
