@@ -5,6 +5,7 @@
 namespace lightline::frontend {
 namespace {
 
+constexpr size_t max_dimensions = 64;  // PyTorch has no more
 constexpr int64_t max_elements = int64_t(1) << 56;
 
 // "s0" of "Symbol('s0', integer=True)", else nothing.
@@ -132,6 +133,8 @@ graph::TensorType ExportReader::read_type(const JsonElement& meta) {
   graph::TensorType type;
   type.dtype = dtype_of(field(o, "dtype", "its entry"), "its dtype");
   const JsonArray sizes = array_of(field(o, "sizes", "its entry"), "its list of sizes");
+  if (sizes.size() > max_dimensions)
+    fail(ErrorCode::limit, fmt::format("it has {} dimensions; the limit is {}", sizes.size(), max_dimensions));
   type.shape.reserve(sizes.size());
   for (const JsonElement size : sizes) {
     const auto extent = sym_int(size, "a size");

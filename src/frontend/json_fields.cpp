@@ -1,9 +1,12 @@
 #include "frontend/json_fields.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace lightline::frontend {
 namespace {
+
+constexpr int64_t max_items = 30'000'000;  // an item takes up to 20 bytes while it is parsed
 
 constexpr std::string_view origin_hint = "the file should be what torch.export.save writes";
 
@@ -34,7 +37,33 @@ std::string_view scalar_type_name(int64_t type) {
   return found == names.end() ? "an unknown dtype" : found->second;
 }
 
+// An upper bound of the values and keys in the text.
+int64_t item_count(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (c == ',') | (c == ':') | (c == '[') | (c == '{'); });
+}
+
 }  // namespace
+
+Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view text) {
+  if (text.size() > max_json_text)
+    return Error{ErrorCode::limit,
+                 fmt::format("the program text has {} bytes; the limit is {}", text.size(), max_json_text),
+                 "export without weights, or split the program",
+                 {}};
+  if (const int64_t items = item_count(text); items > max_items)
+    return Error{ErrorCode::limit,
+                 fmt::format("the program text has {} items; the limit is {}", items, max_items),
+                 "split the program",
+                 {}};
+  JsonElement root;
+  if (const auto code = parser.parse(text.data(), text.size()).get(root); code != simdjson::SUCCESS)
+    return Error{ErrorCode::parse,
+                 fmt::format("not valid JSON: {}", simdjson::error_message(code)),
+                 std::string(origin_hint),
+                 {}};
+  return root;
+}
 
 void fail(ErrorCode code, std::string message, std::string hint) {
   throw Failure{code, std::move(message), std::move(hint)};

@@ -19,6 +19,11 @@ using JsonArray = simdjson::dom::array;
 using JsonElement = simdjson::dom::element;
 using JsonObject = simdjson::dom::object;
 
+inline constexpr size_t max_json_text = size_t(128) << 20;
+
+// Parses a document of foreign origin; what would take too much memory is refused before it is parsed.
+Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view text);
+
 struct Failure {
   ErrorCode code;
   std::string message;

@@ -6,7 +6,6 @@ namespace lightline::frontend {
 namespace {
 
 constexpr size_t max_nodes = 400'000;
-constexpr size_t max_text = size_t(128) << 20;
 constexpr int max_nesting = 16;
 
 }  // namespace
@@ -93,21 +92,16 @@ void ExportReader::define_result(graph::Node& node, Scope& scope, std::string_vi
 }
 
 Result<graph::Graph> parse_torch_export(std::string_view json, std::string_view file) {
-  const auto error = [&](ErrorCode code, std::string message, std::string hint) {
-    return Error{code, std::move(message), std::move(hint), {std::string(file)}};
-  };
-  if (json.size() > max_text)
-    return error(ErrorCode::limit, fmt::format("the program text has {} bytes; the limit is {}", json.size(), max_text),
-                 "export without weights, or split the program");
-  simdjson::dom::parser parser(max_text + 64);
-  JsonElement root;
-  if (const auto code = parser.parse(json.data(), json.size()).get(root); code != simdjson::SUCCESS)
-    return error(ErrorCode::parse, fmt::format("not valid JSON: {}", simdjson::error_message(code)),
-                 "the file should be what torch.export.save writes");
+  simdjson::dom::parser parser;
+  auto root = parse_json(parser, json);
+  if (!root.ok()) {
+    root.error().where.file = std::string(file);
+    return root.error();
+  }
   try {
-    return ExportReader().run(object_of(root, "the program"));
+    return ExportReader().run(object_of(*root, "the program"));
   } catch (const Failure& failure) {
-    return error(failure.code, failure.message, failure.hint);
+    return Error{failure.code, failure.message, failure.hint, {std::string(file)}};
   }
 }
 
