@@ -156,6 +156,7 @@ void ExportReader::read_cond(const HigherOrderArguments& arguments, const JsonAr
 graph::SubgraphRef ExportReader::read_body(const JsonObject& g, int depth) {
   ExportReader body;
   body.symbols_ = symbols_;
+  body.least_ = least_;
   Scope inner;
   body.open_scope(g, inner);
   for (const JsonElement input : array_of(field(g, "inputs", "a nested graph"), "inputs")) {

@@ -32,8 +32,10 @@ class ExportReader {
   // ---- symbols ----
   std::optional<int64_t> symbol_value(std::string_view symbol) const;
   std::optional<int64_t> sym_int(const JsonElement& e, std::string_view what);
+  std::optional<int64_t> size_of(const JsonElement& e, std::string_view what);
   void learn_symbol(std::string_view text, int64_t value);
   std::string_view symbol_of(const JsonElement& e);
+  void read_ranges(const JsonObject& root);
   void assume(std::string_view symbol, int64_t value);
   void assume_split(const JsonArray& inputs, Scope& scope);
 
@@ -90,6 +92,7 @@ class ExportReader {
   graph::Graph graph_;
   std::unordered_map<std::string, size_t> input_by_source_;  // kind and qualified name
   std::unordered_map<std::string, int64_t> symbols_;
+  std::unordered_map<std::string, int64_t> least_;  // of symbols that only the data tell
   std::vector<std::pair<std::string, int64_t>> assumed_;
   std::string current_;  // the node being read, for messages
 };

@@ -48,6 +48,28 @@ std::optional<int64_t> ExportReader::sym_int(const JsonElement& e, std::string_v
   return evaluate_sym_expr(text_of(text, what), [&](std::string_view s) { return symbol_value(s); });
 }
 
+// Where only the data tell a size, such as the number of non-zeros, it is taken as the least it can be, but not 0.
+std::optional<int64_t> ExportReader::size_of(const JsonElement& e, std::string_view what) {
+  if (const auto known = sym_int(e, what)) return known;
+  const auto [tag, value] = tagged(e, what);
+  JsonElement text;
+  if (tag != "as_expr" || !find(object_of(value, what), "expr_str", text)) return std::nullopt;
+  return evaluate_sym_expr(text_of(text, what), [&](std::string_view symbol) {
+    if (const auto least = least_.find(std::string(symbol)); least != least_.end())
+      assume(symbol, std::max<int64_t>(least->second, 1));
+    return symbol_value(symbol);
+  });
+}
+
+void ExportReader::read_ranges(const JsonObject& root) {
+  JsonElement ranges, least;
+  if (!find(root, "range_constraints", ranges)) return;
+  for (const auto& [symbol, range] : object_of(ranges, "range_constraints")) {
+    const bool bounded = find(object_of(range, "a range"), "min_val", least) && least.is_int64();
+    least_.emplace(symbol, bounded ? integer_of(least, "a range") : 0);
+  }
+}
+
 // A plain symbol with a hint tells its value.
 void ExportReader::learn_symbol(std::string_view text, int64_t value) {
   if (const std::string_view symbol = plain_symbol(text); !symbol.empty()) symbols_.emplace(symbol, value);
@@ -137,7 +159,7 @@ graph::TensorType ExportReader::read_type(const JsonElement& meta) {
     fail(ErrorCode::limit, fmt::format("it has {} dimensions; the limit is {}", sizes.size(), max_dimensions));
   type.shape.reserve(sizes.size());
   for (const JsonElement size : sizes) {
-    const auto extent = sym_int(size, "a size");
+    const auto extent = size_of(size, "a size");
     if (!extent)
       fail(ErrorCode::unsupported, "a size depends on data and has no example value",
            "export with example inputs that fix the size");
@@ -242,6 +264,10 @@ graph::Argument ExportReader::read_argument(Scope& scope, const JsonElement& e, 
 graph::Argument ExportReader::sym_integers(Scope& scope, const JsonElement& value, std::string_view what) {
   std::vector<int64_t> list;
   for (const JsonElement item : array_of(value, what)) {
+    const auto [tag, name] = tagged(item, what);
+    if (const auto symbol = tag == "as_name" ? scope.symbols.find(text_of(name, what)) : scope.symbols.end();
+        symbol != scope.symbols.end())
+      (void)size_of(symbol->second, what);
     const graph::Argument part = sym_argument(scope, item, what);
     if (const auto* i = std::get_if<int64_t>(&part))
       list.push_back(*i);

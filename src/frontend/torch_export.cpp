@@ -14,6 +14,7 @@ graph::Graph ExportReader::run(const JsonObject& root) {
   const JsonObject module = object_of(field(root, "graph_module", "the program"), "graph_module");
   const JsonObject top = object_of(field(module, "graph", "graph_module"), "graph");
   Scope scope;
+  read_ranges(root);
   open_scope(top, scope);
   graph_.values.reserve(scope.names.size());
   read_inputs(top, module, scope);
@@ -50,6 +51,8 @@ void ExportReader::read_node(const JsonObject& o, Scope& scope, int depth) {
   graph::Node node;
   node.target = target;
   node.name = current_;
+  // Results first: their sizes may fix symbols that the arguments use.
+  for (const JsonElement output : outputs) read_result(node, output, scope);
   node.arguments.reserve(inputs.size());
   for (const JsonElement input : inputs) {
     const JsonObject argument = object_of(input, "an argument");
@@ -57,7 +60,6 @@ void ExportReader::read_node(const JsonObject& o, Scope& scope, int depth) {
     node.arguments.push_back(
         {std::string(argument_name), read_argument(scope, field(argument, "arg", "an argument"), argument_name)});
   }
-  for (const JsonElement output : outputs) read_result(node, output, scope);
   graph_.nodes.push_back(std::move(node));
 }
 
