@@ -1,9 +1,9 @@
 #include "frontend/load.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include "base/file.h"
+#include "frontend/json_fields.h"
 #include "frontend/torch_export.h"
 
 namespace lightline::frontend {
@@ -48,8 +48,8 @@ Status for_each_program(const std::string& path, Form form, const std::function<
     CorpusEntry e;
     e.line = number;
     e.name = fmt::format("line {}", number);
-    simdjson::dom::object o;
-    if (parser.parse(line.data(), line.size()).get(o) == simdjson::SUCCESS) {
+    JsonObject o;
+    if (const auto root = parse_json(parser, line); root.ok() && root->get(o) == simdjson::SUCCESS) {
       for (const auto& [key, value] : o) {
         if (key == key_of(form)) e.program = simdjson::minify(value);
         if (is_program_key(key)) continue;
