@@ -2,6 +2,7 @@
 
 The other half, in C++, lowers the program, runs it on the same inputs and compares. Files written to the folder:
 program_training.json, program_core.json and tensors.safetensors with "in.NAME" by graph input and "out.N" by output.
+A GraphNet sample is its own program: only the tensors are written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lightline import sources
+from lightline import graphnet, sources
 from lightline.capture import export, serialise
 
 SAFETENSORS_DTYPES = {
@@ -71,6 +72,9 @@ def run(options: argparse.Namespace) -> None:
     import torch
     from torch.utils._pytree import tree_leaves
 
+    if graphnet.is_sample(Path(options.source)):
+        tensors = graphnet.run_sample(Path(options.source), options.seed)
+        return write_safetensors(Path(options.folder) / "tensors.safetensors", tensors)
     program = sources.load(
         options.source, workload=options.workload, scale=options.scale, fake=False, seed=options.seed
     )

@@ -2,7 +2,9 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "frontend/fx_text.h"
 #include "frontend/load.h"
+#include "frontend/samples.h"
 #include "loops/parse.h"
 #include "ops/lower.h"
 
@@ -24,13 +26,14 @@ Result<Source> read_source(const std::string& path) {
     LL_TRY(std::string text, read_standard_input());
     return Source{"<stdin>", std::move(text)};
   }
-  LL_TRY(std::string text, read_file(path));
+  LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_file(path));
   return Source{path, std::move(text)};
 }
 
 Result<Loops> loops_of(const Source& source) {
   const size_t first = source.text.find_first_not_of(" \t\r\n");
-  const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{');
+  const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{') ||
+                        frontend::is_fx_text(source.text);
   if (!exported) {
     LL_TRY(loops::Program program, loops::parse_and_verify(source.text, source.name));
     const size_t inputs = program.inputs.size();

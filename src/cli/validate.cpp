@@ -12,6 +12,7 @@
 #include "base/tensor_io.h"
 #include "cli/cli.h"
 #include "frontend/load.h"
+#include "frontend/samples.h"
 #include "loops/compile.h"
 #include "loops/compile_process.h"
 #include "loops/interpret.h"
@@ -165,12 +166,16 @@ int validate(const Options& options) {
   report::ValidateReport report;
   report.program = options.file;
   report.seed = options.seed;
-  for (const std::string form : {"training", "core"}) {
-    if (options.form != "both" && options.form != form) continue;
+  const bool sample = frontend::is_sample_folder(options.file);
+  const std::vector<std::string> forms =
+      sample ? std::vector<std::string>{"text"} : std::vector<std::string>{"training", "core"};
+  for (const std::string& form : forms) {
+    if (!sample && options.form != "both" && options.form != form) continue;
+    const std::string program = sample ? options.file : folder.path() + "/program_" + form + ".json";
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};
-      auto outputs = validate_program(folder.path() + "/program_" + form + ".json", *tensors, backend);
+      auto outputs = validate_program(program, *tensors, backend);
       if (outputs.ok())
         run.outputs = std::move(outputs).value();
       else
@@ -187,7 +192,10 @@ int validate(const Options& options) {
 void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("validate", "Run a program here and in its framework, and compare");
-  command->add_option("FILE", options->file, "model.py, module:function, or a definition.json")->required();
+  command
+      ->add_option("FILE", options->file,
+                   "model.py, module:function, a definition.json, or the folder of a GraphNet sample")
+      ->required();
   command->add_option("--form", options->form, "Which form of the program")
       ->check(CLI::IsMember({"training", "core", "both"}))
       ->capture_default_str();

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "frontend/fx_text.h"
 #include "frontend/json_fields.h"
+#include "frontend/samples.h"
 #include "frontend/torch_export.h"
 
 namespace lightline::frontend {
@@ -35,6 +37,8 @@ bool is_program_key(std::string_view key) { return key == "training" || key == "
 }  // namespace
 
 bool is_corpus(const std::string& path) {
+  if (is_folder(path)) return !is_sample_folder(path);
+  if (is_sample_archive(path)) return true;
   std::string_view name = path;
   for (const std::string_view suffix : {".xz", ".zst"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -42,6 +46,12 @@ bool is_corpus(const std::string& path) {
 }
 
 Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry) {
+  if (is_folder(path) || is_sample_archive(path)) {
+    int64_t number = 0;
+    return for_each_sample(path, [&](const std::string& name, std::string text) {
+      return entry({++number, name, std::move(text), ""});
+    });
+  }
   simdjson::dom::parser parser;
   return for_each_line(path, [&](int64_t number, std::string_view line) -> Status {
     if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return Ok{};
@@ -71,13 +81,15 @@ Result<graph::Graph> parse_graph(std::string_view content, Form form, std::strin
                  "corpus entries hold programs under \"training\" and \"core\"",
                  {std::string(file)}};
   const bool zip = content.starts_with("PK");
-  LL_TRY(graph::Graph graph, zip ? parse_pt2(content, file) : parse_torch_export(content, file));
+  LL_TRY(graph::Graph graph, zip                   ? parse_pt2(content, file)
+                             : is_fx_text(content) ? parse_fx_text(content, file)
+                                                   : parse_torch_export(content, file));
   graph.name = stem(file);
   return graph;
 }
 
 Result<graph::Graph> load_graph(const std::string& path, Form form) {
-  LL_TRY(const std::string content, read_file(path));
+  LL_TRY(const std::string content, is_sample_folder(path) ? read_sample(path) : read_file(path));
   return parse_graph(content, form, path);
 }
 

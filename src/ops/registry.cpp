@@ -19,6 +19,9 @@ std::string_view without_prefix(std::string_view target) {
                                                   "torch.functional.",
                                                   "torch.special.",
                                                   "torch.linalg.",
+                                                  "torch._C._linalg.",
+                                                  "torch._C._special.",
+                                                  "torch._C._fft.",
                                                   "torch.Tensor.",
                                                   "Tensor.",
                                                   "torch."};
@@ -36,7 +39,7 @@ Operator& Registry::add(std::string name, std::string parameters, Definition def
   };
   claim(name);
   for (const std::string& alias : aliases) claim(alias);
-  operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases)});
+  operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases), false});
   return operators_.back();
 }
 

@@ -313,8 +313,8 @@ void register_views(Registry& r) {
   r.add("expand", "self, size, implicit", define_expand, {"broadcast_to", "expand_copy"});
   r.add("expand_as", "self, other",
         [](OpCall& c) { c.give(c.lowering().expand(c.tensor("self"), c.tensor("other").shape)); });
-  r.add("broadcast_tensors", "tensors", define_broadcast_tensors);
-  r.add("meshgrid", "tensors, indexing", define_meshgrid);
+  r.add("broadcast_tensors", "tensors", define_broadcast_tensors).returns_list = true;
+  r.add("meshgrid", "tensors, indexing", define_meshgrid).returns_list = true;
   r.add("slice", "self, dim, start, end, step", define_slice, {"slice_copy"});
   r.add("select", "self, dim, index", define_select, {"select_copy"});
   r.add("narrow", "self, dim, start, length", define_narrow, {"narrow_copy"});
