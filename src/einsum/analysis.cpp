@@ -418,9 +418,13 @@ class Analyzer {
       operations_[reader].operand_bytes += bytes_of(array, region.points());
       if (maker_[array] != none) used_outside_.insert(array);
     }
+    // An array that is read and not returned needs no memory of its own if an equal one is returned.
+    std::set<ArrayId> served;
+    for (const ArrayId array : returned_)
+      if (const ArrayId first = structure_.first_equal(array); !returned_.contains(first)) served.insert(first);
     used_outside_.insert(returned_.begin(), returned_.end());
     for (const ArrayId array : used_outside_) {
-      if (maker_[array] == none || view_[array] != nullptr) continue;
+      if (maker_[array] == none || view_[array] != nullptr || served.contains(array)) continue;
       const double elements =
           structure_.first_equal(array) == array ? demanded_[array].points() : product(shape(array));
       operations_[maker_[array]].result_bytes +=

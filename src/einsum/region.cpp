@@ -189,9 +189,20 @@ bool exclude(const HalfSpace& a, const HalfSpace& b) {
   return true;
 }
 
+// No point of the box satisfies the cut.
+bool fails_on(const HalfSpace& cut, const std::vector<Range>& box) {
+  int64_t most = cut.constant;
+  for (const auto& [v, c] : cut.terms) most += c * (c > 0 ? box[size_t(v)].hi : box[size_t(v)].lo);
+  return most < 0;
+}
+
 bool disjoint(const Piece& a, const Piece& b) {
   for (size_t i = 0; i < a.box.size(); ++i)
     if (a.box[i].hi < b.box[i].lo || b.box[i].hi < a.box[i].lo) return true;
+  for (const HalfSpace& own : a.cuts)
+    if (fails_on(own, b.box)) return true;
+  for (const HalfSpace& other : b.cuts)
+    if (fails_on(other, a.box)) return true;
   for (const HalfSpace& own : a.cuts)
     for (const HalfSpace& other : b.cuts)
       if (exclude(own, other)) return true;
@@ -264,7 +275,7 @@ std::vector<Piece> merged(std::vector<Piece> pieces) {
 
 void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
   std::vector<Piece> pending{std::move(piece)};
-  while (!pending.empty()) {
+  for (int left = 256; !pending.empty() && left > 0; --left) {  // what takes longer to split is dropped
     Piece next = std::move(pending.back());
     pending.pop_back();
     if (next.bounds_empty()) continue;
