@@ -101,7 +101,9 @@ def as_module(target: Any) -> Any:
 
     class Function(torch.nn.Module):
         def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return target(*args, **kwargs)
+            result = target(*args, **kwargs)
+            # named results such as those of torch.topk have no form on file
+            return tuple(result) if type(result).__module__ == "torch.return_types" else result
 
     return Function()
 

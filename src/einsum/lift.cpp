@@ -115,6 +115,17 @@ std::string Lifting::letter(size_t node) {
   return text;
 }
 
+// Two indices of one statement that walk the same rank get a prime: the rows and columns of self-attention.
+std::string Lifting::index_letter(IndexId index) {
+  const std::string own = letter(rank(index));
+  auto known = std::find_if(in_statement_.begin(), in_statement_.end(), [&](const auto& e) { return e.first == own; });
+  if (known == in_statement_.end()) known = in_statement_.insert(known, {own, {}});
+  const auto place = std::find(known->second.begin(), known->second.end(), index);
+  const size_t primes = size_t(place - known->second.begin());
+  if (place == known->second.end()) known->second.push_back(index);
+  return own + std::string(primes, '\'');
+}
+
 std::string Lifting::subscript(ExprId id) {
   const auto form = loops::affine_of(program_, id);
   if (!form) {
@@ -125,7 +136,7 @@ std::string Lifting::subscript(ExprId id) {
     return fmt::format("({}{}{})", inner, e.function == Function::div ? "/" : "%", by);
   }
   if (form->constant == 0 && form->terms.size() == 1 && form->terms[0].second == 1)
-    return letter(rank(form->terms[0].first));
+    return index_letter(form->terms[0].first);
   if (form->terms.empty()) return std::to_string(form->constant);
   std::string text;
   for (const auto& [index, c] : form->terms) {
@@ -134,7 +145,7 @@ std::string Lifting::subscript(ExprId id) {
     else if (!text.empty())
       text += "+";
     if (c != 1 && c != -1) text += std::to_string(std::abs(c));
-    text += letter(rank(index));
+    text += index_letter(index);
   }
   if (form->constant != 0) text += fmt::format("{:+}", form->constant);
   return "(" + text + ")";
@@ -185,6 +196,7 @@ OpClass Lifting::class_of(const Compute& compute, const std::vector<const Expr*>
 
 Einsum Lifting::of(const loops::Statement& statement) {
   Einsum einsum;
+  in_statement_.clear();
   const auto equation = [&](const std::vector<const Expr*>& operands) {
     std::string text;
     std::vector<std::string> seen;
@@ -202,7 +214,7 @@ Einsum Lifting::of(const loops::Statement& statement) {
     reads(compute->body, operands);
     einsum.op_class = class_of(*compute, operands);
     einsum.equation = equation(operands);
-    einsum.equation += result(compute->result);
+    for (const IndexId index : compute->loops) einsum.equation += index_letter(index);
   } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
     std::vector<const Expr*> operands;
     reads(scatter->body, operands);

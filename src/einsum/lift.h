@@ -44,6 +44,7 @@ class Lifting {
   size_t root(size_t node) const;
   void join(size_t a, size_t b);
   std::string letter(size_t node);
+  std::string index_letter(loops::IndexId index);
   std::string subscript(loops::ExprId expr);
   std::string operand(const loops::Expr& read);
   std::string result(loops::ArrayId array);
@@ -56,6 +57,7 @@ class Lifting {
   mutable std::vector<size_t> parent_;
   std::vector<int> letter_;
   int letters_ = 0;
+  std::vector<std::pair<std::string, std::vector<loops::IndexId>>> in_statement_;  // letters and who has them
 };
 
 }  // namespace lightline::einsum

@@ -189,17 +189,7 @@ std::optional<std::vector<LinearPrograms::Term>> LinearPrograms::absorb(const Ex
   for (uint32_t d = 0; d < read.args[2]; ++d) {
     const auto form = structure_.affine(loops::subscripts_of(program_, read)[d], *frame.domain);
     if (!form) return std::nullopt;
-    HalfSpace image{form->constant, {}};
-    for (const auto& [v, c] : form->terms)
-      for (const auto& [w, k] : frame.images[size_t(v)].terms) {
-        const auto known =
-            std::find_if(image.terms.begin(), image.terms.end(), [w = w](auto& t) { return t.first == w; });
-        if (known == image.terms.end())
-          image.terms.emplace_back(w, c * k);
-        else
-          known->second += c * k;
-      }
-    inner.images.push_back(std::move(image));
+    inner.images.push_back(seen_from(*form, frame));
   }
   for (size_t i = 0; i < made.reduced.size(); ++i) {
     if (merged.points.box.size() >= 60) return std::nullopt;
@@ -218,29 +208,46 @@ LinearPrograms::Leaf LinearPrograms::leaf(ExprId id, const Frame& frame, const M
     if (own & bit(v))
       for (const auto& term : frame.images[v].terms) result.factor.variables |= bit(size_t(term.first));
   Bits alone = 0, windows = 0;
-  mark_reads(id, frame, merged.loops, alone, windows);
+  mark_reads(id, frame, merged, alone, windows);
   result.factor.windows = windows & ~alone & result.factor.variables;
   return result;
 }
 
-void LinearPrograms::mark_reads(ExprId id, const Frame& frame, size_t loops, Bits& alone, Bits& windows) const {
+void LinearPrograms::mark_reads(ExprId id, const Frame& frame, const Merged& merged, Bits& alone, Bits& windows) const {
   const Expr& e = program_.exprs[id];
   const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-  for (int i = 0; i < arity; ++i) mark_reads(e.args[i], frame, loops, alone, windows);
+  for (int i = 0; i < arity; ++i) mark_reads(e.args[i], frame, merged, alone, windows);
   if (e.kind != ExprKind::read) return;
   for (uint32_t d = 0; d < e.args[2]; ++d) {
-    const Bits used = structure_.depends_on(loops::subscripts_of(program_, e)[d], *frame.domain);
-    std::vector<size_t> variables;
+    const ExprId subscript = loops::subscripts_of(program_, e)[d];
+    const auto form = structure_.affine(subscript, *frame.domain);
+    const HalfSpace image = form ? seen_from(*form, frame) : HalfSpace{};
+    std::vector<Range> ranges;
+    for (const auto& term : image.terms) ranges.push_back(merged.points.box[size_t(term.first)]);
+    if (form && overlaps(image, ranges)) {
+      for (const auto& term : image.terms)
+        if (size_t(term.first) >= merged.loops) windows |= bit(size_t(term.first));
+      continue;
+    }
+    const Bits used = structure_.depends_on(subscript, *frame.domain);
     for (size_t v = 0; v < frame.images.size(); ++v)
       if (used & bit(v))
-        for (const auto& term : frame.images[v].terms) variables.push_back(size_t(term.first));
-    for (const size_t v : variables) {
-      if (variables.size() == 1)
-        alone |= bit(v);
-      else if (v >= loops)
-        windows |= bit(v);
-    }
+        for (const auto& term : frame.images[v].terms) alone |= bit(size_t(term.first));
   }
+}
+
+HalfSpace LinearPrograms::seen_from(const HalfSpace& form, const Frame& frame) {
+  HalfSpace image{form.constant, {}};
+  for (const auto& [v, c] : form.terms)
+    for (const auto& [w, k] : frame.images[size_t(v)].terms) {
+      const auto known =
+          std::find_if(image.terms.begin(), image.terms.end(), [w = w](auto& t) { return t.first == w; });
+      if (known == image.terms.end())
+        image.terms.emplace_back(w, c * k);
+      else
+        known->second += c * k;
+    }
+  return image;
 }
 
 }  // namespace lightline::einsum

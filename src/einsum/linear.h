@@ -49,7 +49,9 @@ class LinearPrograms {
   std::optional<std::vector<Term>> expand(loops::ExprId expr, const Frame& frame, Merged& merged);
   std::optional<std::vector<Term>> absorb(const loops::Expr& read, const Frame& frame, Merged& merged);
   Leaf leaf(loops::ExprId expr, const Frame& frame, const Merged& merged) const;
-  void mark_reads(loops::ExprId expr, const Frame& frame, size_t loops, Bits& alone, Bits& windows) const;
+  void mark_reads(loops::ExprId expr, const Frame& frame, const Merged& merged, Bits& alone, Bits& windows) const;
+  // A form over the variables of a frame, over those of the merged statement.
+  static HalfSpace seen_from(const HalfSpace& form, const Frame& frame);
   void rewrite(const Noted& root, Work& total);
 
   const loops::Program& program_;

@@ -67,7 +67,11 @@ void windows_of(const loops::Program& program, const Structure& structure, ExprI
   }
   for (uint32_t i = 0; i < e.args[2]; ++i) {
     const auto form = structure.affine(loops::subscripts_of(program, e)[i], domain);
-    if (!form || form->terms.size() < 2) {
+    std::vector<Range> ranges;
+    if (form)
+      for (const auto& term : form->terms)
+        ranges.push_back({0, program.indices[domain.variables[size_t(term.first)]].extent - 1, 1});
+    if (!form || !overlaps(*form, ranges)) {
       alone |= structure.depends_on(loops::subscripts_of(program, e)[i], domain);
       continue;
     }
@@ -77,6 +81,19 @@ void windows_of(const loops::Program& program, const Structure& structure, ExprI
 }
 
 }  // namespace
+
+bool overlaps(const HalfSpace& form, const std::vector<Range>& ranges) {
+  std::vector<std::pair<int64_t, int64_t>> terms;  // |coefficient|, count
+  for (size_t i = 0; i < form.terms.size(); ++i)
+    if (ranges[i].count() > 1) terms.emplace_back(std::abs(form.terms[i].second * ranges[i].step), ranges[i].count());
+  std::sort(terms.begin(), terms.end());
+  int64_t reach = 0;
+  for (const auto& [c, n] : terms) {
+    if (c <= reach) return true;
+    reach += c * (n - 1);
+  }
+  return false;
+}
 
 Piece cut_by(Piece points, const std::vector<HalfSpace>& cuts) {
   for (const HalfSpace& cut : cuts) points.cut(cut);

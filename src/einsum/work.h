@@ -66,6 +66,9 @@ Piece cut_by(Piece points, const std::vector<HalfSpace>& cuts);
 // The dtype in which a product can be taken exactly: the wider of its two narrowest factors.
 DType product_type(const std::vector<DType>& factors);
 
+// Whether two points give a form the same value, as neighbouring windows do: p + r, but not 16 h + d with d < 16.
+bool overlaps(const HalfSpace& form, const std::vector<Range>& ranges);
+
 // A factor of a product, by the variables that it depends on.
 struct Factor {
   Bits variables = 0;
