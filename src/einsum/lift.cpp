@@ -246,17 +246,27 @@ Einsum Lifting::of(const loops::Statement& statement) {
   return einsum;
 }
 
+double Lifting::points(const loops::Statement& statement) const {
+  const auto extents = [&](const std::vector<IndexId>& indices) {
+    double product = 1;
+    for (const IndexId index : indices) product *= double(program_.indices[index].extent);
+    return product;
+  };
+  if (const auto* compute = std::get_if<Compute>(&statement.node))
+    return compute->is_view ? -1 : extents(compute->loops) * extents(compute->reduced);
+  if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) return extents(scatter->domain);
+  return 0;
+}
+
 Einsum Lifting::of(const Operation& operation) {
-  Einsum best;
-  bool any = false;
-  for (const loops::Statement* statement : operation.statements) {
-    if (const auto* compute = std::get_if<Compute>(&statement->node); compute && compute->is_view) continue;
-    Einsum own = of(*statement);
-    const auto weight = [](OpClass c) { return c == OpClass::opaque || c == OpClass::repeat ? -1 : int(c); };
-    if (!any || weight(own.op_class) < weight(best.op_class)) best = std::move(own);
-    any = true;
-  }
-  return best;
+  const loops::Statement* largest = nullptr;
+  for (const loops::Statement* statement : operation.statements)
+    if (largest == nullptr || points(*statement) > points(*largest)) largest = statement;
+  for (const loops::Statement* statement : operation.statements)
+    if (std::holds_alternative<loops::Repeat>(statement->node) ||
+        std::holds_alternative<loops::Opaque>(statement->node))
+      largest = statement;
+  return largest == nullptr ? Einsum{} : of(*largest);
 }
 
 }  // namespace lightline::einsum

@@ -34,7 +34,7 @@ class Lifting {
  public:
   explicit Lifting(const loops::Program& program);
   Einsum of(const loops::Statement& statement);
-  Einsum of(const Operation& operation);  // the statement that stands for it: the heaviest kind it has
+  Einsum of(const Operation& operation);  // the statement with the most points stands for it
 
  private:
   void unify(const std::vector<loops::Statement>& block);
@@ -43,6 +43,7 @@ class Lifting {
   size_t rank(loops::IndexId index) const { return dimensions_ + index; }
   size_t root(size_t node) const;
   void join(size_t a, size_t b);
+  double points(const loops::Statement& statement) const;
   std::string letter(size_t node);
   std::string index_letter(loops::IndexId index);
   std::string subscript(loops::ExprId expr);

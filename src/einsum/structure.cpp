@@ -129,8 +129,15 @@ Structure::Structure(const loops::Program& program)
       precision_(program.arrays.size()),
       definition_(program.arrays.size(), nullptr),
       is_formula_(program.arrays.size(), false),
-      first_equal_(equal_statements(program)) {
+      first_equal_(equal_statements(program)),
+      group_(program.arrays.size(), loops::none),
+      leaves_group_(program.arrays.size(), false),
+      group_type_(program.groups.size()) {
   for (size_t i = 0; i < precision_.size(); ++i) precision_[i] = program.arrays[i].dtype;
+  find_operators(program.statements, loops::none);
+  for (const loops::Output& output : program.outputs) leaves_group_[output.array] = true;
+  for (size_t i = 0; i < leaves_group_.size(); ++i)
+    if (leaves_group_[i]) limit_precision(group_[i], ArrayId(i));
   std::vector<IndexId> counters;
   visit(program.statements, counters);
 }
@@ -159,6 +166,39 @@ void Structure::visit(const std::vector<loops::Statement>& block, std::vector<In
       for (const ArrayId result : opaque->results) varies_[result] = set;
     }
   }
+}
+
+void Structure::find_operators(const std::vector<loops::Statement>& block, uint32_t outer) {
+  for (const loops::Statement& statement : block) {
+    const uint32_t group = outer != loops::none ? outer : statement.group;
+    for (const ArrayId result : loops::results_of(statement)) group_[result] = group;
+    if (const auto* compute = std::get_if<Compute>(&statement.node)) {
+      note_reads(compute->body, group);
+    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+      note_reads(scatter->body, group);
+    } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+      for (const auto& carry : repeat->carries) group_[carry.inner] = group;
+      for (const auto& carry : repeat->carries) limit_precision(group, carry.init);
+      find_operators(repeat->body, group);
+    } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
+      for (const ArrayId operand : opaque->operands)
+        if (group_[operand] != group || group == loops::none) leaves_group_[operand] = true;
+    }
+  }
+}
+
+void Structure::note_reads(ExprId id, uint32_t group) {
+  const Expr& e = program_.exprs[id];
+  for (int i = 0; i < arity(e); ++i) note_reads(e.args[i], group);
+  if (e.kind != ExprKind::read || (group != loops::none && group_[e.args[0]] == group)) return;
+  leaves_group_[e.args[0]] = true;
+  limit_precision(group, e.args[0]);
+}
+
+void Structure::limit_precision(uint32_t group, ArrayId array) {
+  const DType dtype = program_.arrays[array].dtype;
+  if (group == loops::none || !is_float(dtype)) return;
+  group_type_[group] = group_type_[group] ? wider(*group_type_[group], dtype) : dtype;
 }
 
 // What is carried changes with the repeat, and with whatever changes what it starts from or is made of.
@@ -196,8 +236,10 @@ void Structure::visit(const Compute& compute, const std::vector<IndexId>& counte
   free_[result].assign(domain.loops, false);
   for (size_t i = 0; i < domain.loops && i < 64; ++i) free_[result][i] = (used & bit(i)) == 0;
   const bool plain = compute.reducer == loops::Reducer::none;
+  if (const uint32_t group = group_[result]; group != loops::none && group_type_[group] && !leaves_group_[result])
+    precision_[result] = narrower(precision_[result], *group_type_[group]);
   if (plain) {
-    precision_[result] = narrower(precision(compute.body), program_.arrays[result].dtype);
+    precision_[result] = narrower(precision(compute.body), precision_[result]);
     is_formula_[result] = counters.empty() && !reads_data(compute.body);
     const Bits picked = picks(compute.body, domain);
     if (picked != 0) {

@@ -59,6 +59,9 @@ class Structure {
   bool reads_data(loops::ExprId expr) const;  // false: made of indices and literals, known before the program runs
 
  private:
+  void find_operators(const std::vector<loops::Statement>& block, uint32_t outer);
+  void note_reads(loops::ExprId expr, uint32_t group);
+  void limit_precision(uint32_t group, loops::ArrayId array);
   void visit(const std::vector<loops::Statement>& block, std::vector<loops::IndexId>& counters);
   void visit(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
   void visit(const loops::Repeat& repeat, std::vector<loops::IndexId>& counters);
@@ -81,7 +84,11 @@ class Structure {
   std::vector<const loops::Compute*> definition_;
   std::vector<bool> is_formula_;  // made of indices and literals
   std::vector<loops::ArrayId> first_equal_;
-  mutable int depth_ = 0;  // of formulas being followed
+  // What an operator keeps to itself may be as narrow as what it takes and gives.
+  std::vector<uint32_t> group_;                   // of the statement that makes an array
+  std::vector<bool> leaves_group_;                // read by another operator, or returned
+  std::vector<std::optional<DType>> group_type_;  // the widest float that an operator takes or gives
+  mutable int depth_ = 0;                         // of formulas being followed
 };
 
 }  // namespace lightline::einsum

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "einsum/lift.h"
 #include "report/json.h"
 #include "report/run_report.h"
@@ -18,6 +21,30 @@ std::string amount(double value, std::string_view unit) {
     ++step;
   }
   return fmt::format("{:.4g} {}{}", value, prefixes[step], unit);
+}
+
+// The shape of an equation, whatever letters its ranks have: numbers by first appearance.
+std::string unlettered(const std::string& equation) {
+  std::string result, letter;
+  std::unordered_map<std::string, size_t> numbers;
+  const auto flush = [&] {
+    if (letter.empty()) return;
+    result += fmt::format("{},", numbers.try_emplace(letter, numbers.size()).first->second);
+    letter.clear();
+  };
+  for (const char c : equation) {
+    if (c >= 'A' && c <= 'Z') {
+      flush();
+      letter = c;
+    } else if (!letter.empty() && (c == '\'' || (c >= '0' && c <= '9'))) {
+      letter += c;
+    } else {
+      flush();
+      result += c;
+    }
+  }
+  flush();
+  return result;
 }
 
 struct OpaqueShare {
@@ -39,6 +66,42 @@ OpaqueShare opaque_share(const einsum::Analysis& analysis) {
 
 std::string shortened(const std::string& text, size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+// Operators of one name and equation together, the slowest first.
+std::string operator_table(const AnalyzeReport& r, size_t top) {
+  struct Row {
+    std::string name, einsum, limit;
+    int64_t calls = 0;
+    double ms = 0, macs = 0, bytes = 0;
+  };
+  einsum::Lifting lifting(*r.loops);
+  std::vector<Row> rows;
+  std::unordered_map<std::string, size_t> known;
+  for (const bound::OperationBound& o : r.bounds.operations) {
+    const einsum::Einsum lifted = lifting.of(*o.operation);
+    const auto [found, fresh] = known.try_emplace(o.operation->name + "\n" + unlettered(lifted.equation), rows.size());
+    if (fresh) rows.push_back({o.operation->name, lifted.equation, o.cost.binding});
+    Row& row = rows[found->second];
+    ++row.calls;
+    row.ms += o.cost.ms;
+    row.macs += o.operation->work.total_macs();
+    row.bytes += o.operation->bytes();
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
+  Table table({{"operator", Align::left},
+               {"calls", Align::right},
+               {"time", Align::right},
+               {"share", Align::right},
+               {"limit", Align::left},
+               {"MAC", Align::right},
+               {"bytes", Align::right},
+               {"einsum", Align::left}});
+  for (size_t i = 0; i < rows.size() && i < top; ++i)
+    table.add_row({rows[i].name, std::to_string(rows[i].calls), time_text(rows[i].ms),
+                   fmt::format("{:.1f} %", r.bounds.unfused_ms > 0 ? 100 * rows[i].ms / r.bounds.unfused_ms : 0),
+                   rows[i].limit, amount(rows[i].macs, ""), amount(rows[i].bytes, "B"), shortened(rows[i].einsum, 40)});
+  return table.text() + (rows.size() > top ? fmt::format("... and {} more\n", rows.size() - top) : "");
 }
 
 std::string verdict(const AnalyzeReport& r) {
@@ -80,23 +143,7 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
                       amount(r.analysis->work.total_vector_ops(), " vector operations"),
                       amount(r.analysis->work.transcendental_ops, " transcendentals"), b.intensity, b.ridge,
                       machine::name(r.options.math), r.options.any_algorithm ? ", any algorithm" : "");
-  Table table({{"operator", Align::left},
-               {"time", Align::right},
-               {"share", Align::right},
-               {"limit", Align::left},
-               {"MAC", Align::right},
-               {"bytes", Align::right},
-               {"einsum", Align::left}});
-  einsum::Lifting lifting(*r.loops);
-  for (size_t i = 0; i < b.operations.size() && i < top; ++i) {
-    const bound::OperationBound& o = b.operations[i];
-    table.add_row({o.operation->name, time_text(o.cost.ms),
-                   fmt::format("{:.1f} %", b.unfused_ms > 0 ? 100 * o.cost.ms / b.unfused_ms : 0), o.cost.binding,
-                   amount(o.operation->work.total_macs(), ""), amount(o.operation->bytes(), "B"),
-                   shortened(lifting.of(*o.operation).equation, 40)});
-  }
-  text += "\n" + table.text();
-  if (b.operations.size() > top) text += fmt::format("... and {} more\n", b.operations.size() - top);
+  text += "\n" + operator_table(r, top);
   if (r.analysis->expected_gather_bytes > 0)
     text += fmt::format("gathers: usually {} more than the least that is counted\n",
                         amount(r.analysis->expected_gather_bytes, "B"));

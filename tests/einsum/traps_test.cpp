@@ -145,6 +145,18 @@ TEST(Traps, AQuantisedWeightMeetsItsWideActivation) {
   EXPECT_EQ(a.work.macs.at(DType::bf16), 64 * 64 * 64);
 }
 
+TEST(Traps, WhatAnOperatorKeepsToItselfIsAsNarrowAsItsOperands) {
+  const std::string text =
+      "program p(q: bf16[64, 16], v: bf16[64, 16]) -> (o) {\n"
+      "  @ \"attention\"\n"
+      "  e: f32[64, 64] = for i, j: exp(f32(q[i, 0]) + f32(q[j, 0]))\n"
+      "  o: bf16[64, 16] = for i, d: sum j in 64: e[i, j] * v[j, d]\n}";
+  EXPECT_EQ(analysis_of(text).work.macs.count(DType::f32), 0u);
+  std::string two = text;
+  two.replace(two.find("  o: bf16"), 0, "  @ \"product\"\n");  // now a tensor of the program is f32
+  EXPECT_EQ(analysis_of(two).work.macs.at(DType::f32), 64 * 64 * 16);
+}
+
 // ---- repeated work ----
 
 TEST(Traps, EqualStatementsAreComputedOnce) {

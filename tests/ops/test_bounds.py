@@ -255,6 +255,11 @@ def test_precision_through_casts(tmp_path: Path) -> None:
     assert set(analyze(tmp_path, lambda a, b: a.float() @ b.float(), half, half)["macs"]) == {"bf16"}
 
 
+def test_attention_runs_in_the_type_of_its_operands(tmp_path: Path) -> None:
+    half = torch.randn(1, 4, 128, 32).bfloat16()
+    assert set(analyze(tmp_path, F.scaled_dot_product_attention, half, half, half)["macs"]) == {"bf16"}
+
+
 def test_linear_rewrites(tmp_path: Path) -> None:
     result = analyze(tmp_path, Apply(nn.Linear(4096, 4096, bias=False), lambda m, x: m(x).sum(1)), f32(8192, 4096))
     assert result["bounds_ms"]["algebraic"] < 0.5 * result["bounds_ms"]["fused"]
