@@ -47,7 +47,7 @@ static: ## build-static/lightline, which needs no shared libraries beyond libc a
 	$(call compile,static,lightline)
 	@extra=$$(ldd build-static/lightline | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true); \
 	if [[ -n $$extra ]]; then echo "build-static/lightline still needs:"; echo "$$extra"; exit 1; fi
-	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE 'lib[cm]\.so\.[0-9]+' | xargs)"
+	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE '^\s*lib[cm]\.so\.[0-9]+' | xargs)"
 
 bench: ## speed, as ratios within one run
 	@scripts/setup build bench

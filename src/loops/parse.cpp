@@ -12,6 +12,7 @@
 #include "loops/name_table.h"
 #include "loops/source.h"
 #include "loops/verify.h"
+#include "loops/words.h"
 
 namespace lightline::loops {
 namespace {
@@ -20,22 +21,6 @@ constexpr int max_expression_depth = 500;
 constexpr int max_block_depth = 32;
 constexpr size_t max_rank = 32;
 constexpr int64_t max_extent = int64_t(1) << 48;
-
-bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {
-      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
-      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
-      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
-  // Most names are told apart from all reserved words by their length and first letter.
-  static const auto possible = [] {
-    std::array<std::array<bool, 128>, 8> table{};
-    for (const std::string_view w : words) table[w.size()][size_t(w[0])] = true;
-    for (int d = 0; d < dtype_count; ++d) table[name(DType(d)).size()][size_t(name(DType(d))[0])] = true;
-    return table;
-  }();
-  if (word.size() > 7 || !possible[word.size()][size_t(word[0])]) return false;
-  return std::find(std::begin(words), std::end(words), word) != std::end(words) || dtype_from_name(word).has_value();
-}
 
 // Index names are short, and mostly told apart by their first letter.
 inline bool is_name(const Index& index, std::string_view name) {
