@@ -47,7 +47,7 @@ static: ## build-static/lightline, which needs no shared libraries beyond libc a
 	$(call compile,static,lightline)
 	@extra=$$(ldd build-static/lightline | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true); \
 	if [[ -n $$extra ]]; then echo "build-static/lightline still needs:"; echo "$$extra"; exit 1; fi
-	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE 'lib[cm]\.so\.[0-9]+' | xargs)"
+	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE '^\s*lib[cm]\.so\.[0-9]+' | xargs)"
 
 bench: ## speed, as ratios within one run
 	@scripts/setup build bench
@@ -68,14 +68,16 @@ format: ## rewrite the sources as lint wants them
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fuzz
 	@scripts/setup build fuzz
-	$(call compile,fuzz,all)
+	$(call compile,fuzz,fuzzers)
+	@scripts/fuzz_seeds .cache/fuzz-loops >/dev/null
 	@for program in build-fuzz/tests/fuzz/fuzz_*; do \
 	  [[ -x $$program && ! -d $$program ]] || continue; \
-	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); \
-	  for folder in "tests/fuzz/regressions/$$name" tests/base/data examples/loops; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
+	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); words=(); \
+	  if [[ $$name == loops ]]; then seeds=(.cache/fuzz-loops/seeds); words=(-dict=.cache/fuzz-loops/words); fi; \
+	  for folder in "tests/fuzz/regressions/$$name" tests/base/data; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
 	  echo "fuzz_$$name: $(FUZZ_SECONDS) s"; \
 	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
-	    -artifact_prefix="$$corpus-" "$$corpus" "$${seeds[@]}"; \
+	    -artifact_prefix="$$corpus-" "$${words[@]}" "$$corpus" "$${seeds[@]}"; \
 	done
 
 clean: ## remove what was built; .venv and .cache stay

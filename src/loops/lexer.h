@@ -27,7 +27,9 @@ class Lexer {
   std::string_view text() const { return {start_, size_t(cursor_ - start_)}; }  // of the current token
   Position position() const { return Position(start_ - begin_); }
   char symbol() const { return kind_ == Token::symbol ? *start_ : '\0'; }
-  bool is(std::string_view word) const { return text() == word && kind_ != Token::end && kind_ != Token::string; }
+  [[gnu::always_inline]] bool is(std::string_view word) const {
+    return text() == word && kind_ != Token::end && kind_ != Token::string;
+  }
   void advance();
 
   // Comments since the parser last took them; it decides which line each belongs to.

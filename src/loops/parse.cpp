@@ -6,12 +6,13 @@
 #include <array>
 #include <charconv>
 #include <span>
-#include <unordered_map>
 
 #include "base/file.h"
 #include "loops/lexer.h"
+#include "loops/name_table.h"
 #include "loops/source.h"
 #include "loops/verify.h"
+#include "loops/words.h"
 
 namespace lightline::loops {
 namespace {
@@ -21,31 +22,19 @@ constexpr int max_block_depth = 32;
 constexpr size_t max_rank = 32;
 constexpr int64_t max_extent = int64_t(1) << 48;
 
-bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {
-      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
-      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
-      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
-  // Most names are told apart from all reserved words by their length and first letter.
-  static const auto possible = [] {
-    std::array<std::array<bool, 128>, 8> table{};
-    for (const std::string_view w : words) table[w.size()][size_t(w[0])] = true;
-    for (int d = 0; d < dtype_count; ++d) table[name(DType(d)).size()][size_t(name(DType(d))[0])] = true;
-    return table;
-  }();
-  if (word.size() > 7 || !possible[word.size()][size_t(word[0])]) return false;
-  return std::find(std::begin(words), std::end(words), word) != std::end(words) || dtype_from_name(word).has_value();
+// Index names are short, and mostly told apart by their first letter.
+inline bool is_name(const Index& index, std::string_view name) {
+  return index.name.size() == name.size() && index.name[0] == name[0] && (name.size() == 1 || index.name == name);
 }
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) {
+  explicit Parser(std::string_view text) : lexer_(text), arrays_(text.size() / 64) {
     // About what a statement of 60 characters needs; growing later is fine.
     program_.exprs.reserve(text.size() / 8);
     depths_.reserve(text.size() / 8);
     program_.statements.reserve(text.size() / 64);
     program_.arrays.reserve(text.size() / 64);
-    arrays_.reserve(text.size() / 64);
   }
 
   Program run() {
@@ -174,31 +163,34 @@ class Parser {
     expect(':', "arrays are declared as name: dtype[extents]");
     typed.dtype = parse_dtype();
     expect('[', "a scalar has the type f32[]");
+    std::array<int64_t, max_rank> extents;
+    size_t rank = 0;
     list(']', [&] {
-      if (typed.shape.size() == max_rank)
+      if (rank == max_rank)
         fail(ErrorCode::limit, fmt::format("'{}' has more than {} dimensions", typed.name, max_rank));
-      typed.shape.push_back(parse_extent());
+      extents[rank++] = parse_extent();
     });
+    typed.shape.assign(extents.begin(), extents.begin() + rank);
     return typed;
   }
 
   // ---- names ----
   ArrayId declare(Typed typed, Position at) {
     const auto id = ArrayId(program_.arrays.size());
-    if (!arrays_.emplace(typed.name, id).second)
+    if (!arrays_.insert(typed.name, id))
       fail_at(at, ErrorCode::name, fmt::format("'{}' is defined twice", typed.name),
               "every array is defined once; choose another name");
     scope_.push_back(typed.name);
     return program_.add_array(std::string(typed.name), typed.dtype, std::move(typed.shape), at);
   }
   ArrayId visible(std::string_view name, Position at, std::string_view hint) {
-    const auto found = arrays_.find(name);
-    if (found != arrays_.end()) return found->second;
+    const ArrayId found = arrays_.find(name);
+    if (found != none) return found;
     fail_at(at, ErrorCode::name, fmt::format("unknown array '{}'", name), std::string(hint));
   }
   IndexId add_index(std::string_view name, int64_t extent, IndexKind kind, Position at) {
     for (const IndexId other : visible_indices_)
-      if (program_.indices[other].name == name)
+      if (is_name(program_.indices[other], name))
         fail_at(at, ErrorCode::name, fmt::format("index '{}' is bound twice", name),
                 "choose another name for one of them");
     const IndexId id = program_.add_index(std::string(name), extent, kind);
@@ -221,8 +213,7 @@ class Parser {
       if (lexer_.is("=")) fail(ErrorCode::parse, "unexpected '='", "write == to compare");
       if (group_ != printed_group) end_line();  // of the group; one without statements is not printed
       printed_group = group_;
-      Statement statement = parse_statement();
-      block.push_back(std::move(statement));
+      block.push_back(parse_statement());
     }
     group_ = outer_group;
   }
@@ -662,12 +653,11 @@ class Parser {
     if (lexer_.symbol() == '(') return parse_call(name, at);
     if (lexer_.symbol() == '[') return parse_read(name, at);
     for (auto it = visible_indices_.rbegin(); it != visible_indices_.rend(); ++it)
-      if (program_.indices[*it].name == name) return note(program_.index(*it, at), 1);
+      if (is_name(program_.indices[*it], name)) return note(program_.index(*it, at), 1);
     if (reducer_from_name(name))
       fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name),
               "a reduction comes right after the loops and covers the rest; use two statements");
-    const auto array = arrays_.find(name);
-    if (array != arrays_.end())
+    if (arrays_.find(name) != none)
       fail_at(at, ErrorCode::name, fmt::format("array '{}' is read without subscripts", name),
               fmt::format("write {}[...]; a scalar is read as {}[]", name, name));
     fail_at(at, ErrorCode::name, fmt::format("unknown index '{}'", name),
@@ -740,7 +730,7 @@ class Parser {
 
   Lexer lexer_;
   Program program_;
-  std::unordered_map<std::string_view, ArrayId> arrays_;
+  NameTable arrays_;
   std::vector<std::string_view> scope_;
   std::vector<IndexId> visible_indices_;
   std::vector<uint16_t> depths_;

@@ -52,13 +52,13 @@ class Printer {
     for (; next_comment_ < program_.comments.size(); ++next_comment_) {
       const Comment& comment = program_.comments[next_comment_];
       if (comment.line > up_to || (comment.line == up_to && comment.trailing)) return;
-      out_.append(size_t(2 * indent), ' ');
+      out_.append(2 * size_t(indent), ' ');
       put("{}{}\n", comment.text.empty() ? "#" : "# ", comment.text);
     }
   }
   void begin_line(int indent) {
     leading_comments(indent, line_);
-    out_.append(size_t(2 * indent), ' ');
+    out_.append(2 * size_t(indent), ' ');
   }
   void end_line() {
     if (next_comment_ < program_.comments.size() && program_.comments[next_comment_].line == line_) {
@@ -71,7 +71,7 @@ class Printer {
   // The brace that closes a block; comments before it belong to the block.
   void end_block(int indent) {
     leading_comments(indent + 1, line_);
-    out_.append(size_t(2 * indent), ' ');
+    out_.append(2 * size_t(indent), ' ');
     out_ += '}';
   }
 

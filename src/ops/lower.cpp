@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "loops/verify.h"
+#include "loops/words.h"
 #include "ops/python_lowering.h"
 #include "ops/registry.h"
 
@@ -266,6 +267,7 @@ class GraphLowering {
     std::string name;
     for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
     if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
+    if (loops::is_reserved(name)) name += '_';
     return name;
   }
 

@@ -270,7 +270,7 @@ void read_nested(const PyValue& value, size_t depth, Written& into) {
     return into.numbers.push_back(value);
   }
   const std::vector<PyValue> items = value.elements();
-  if (into.numbers.empty() && depth == into.shape.size()) into.shape.push_back(int64_t(items.size()));
+  if (into.numbers.empty() && depth == into.shape.size()) into.shape.resize(depth + 1, int64_t(items.size()));
   require(depth < into.shape.size() && into.shape[depth] == int64_t(items.size()),
           "the rows of a written tensor differ in length");
   for (const PyValue& item : items) read_nested(item, depth + 1, into);
