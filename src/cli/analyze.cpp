@@ -70,7 +70,8 @@ Status retype(loops::Program& program, const std::string& rule) {
 
 Status analyze_program(const Source& source, const std::string& carried, const std::vector<machine::Machine>& machines,
                        const Options& options, bool lines) {
-  LL_TRY(loops::Program program, program_of(source));
+  std::vector<std::string> assumptions;
+  LL_TRY(loops::Program program, program_of(source, &assumptions));
   LL_DO(retype(program, options.retype));
   const einsum::Analysis analysis = einsum::analyze(program);
   for (const machine::Machine& m : machines) {
@@ -81,7 +82,8 @@ Status analyze_program(const Source& source, const std::string& carried, const s
     report.options = {math_of(options.math), options.warm};
     report.bounds = bound::bound(analysis, m, report.options);
     if (options.measured > 0) report.measured_ms = options.measured;
-    report.assumptions = analysis.assumptions;
+    report.assumptions = assumptions;
+    report.assumptions.insert(report.assumptions.end(), analysis.assumptions.begin(), analysis.assumptions.end());
     print(options.json || lines ? report::to_json(report, options.top, carried, !lines)
                                 : report::to_text(report, options.top));
     if (!options.json && !lines && machines.size() > 1) print("\n");

@@ -62,7 +62,7 @@ struct Source {
 // A file's text (.xz and .zst undone); "-" is standard input.
 Result<Source> read_source(const std::string& path);
 // The loops of a source: Affine Loop IR text, or an exported program (.pt2 or JSON) that is lowered first.
-Result<loops::Program> program_of(const Source& source);
+Result<loops::Program> program_of(const Source& source, std::vector<std::string>* assumptions = nullptr);
 
 // ---- inputs.cpp ----
 struct InputOptions {

@@ -28,7 +28,7 @@ Result<Source> read_source(const std::string& path) {
   return Source{path, std::move(text)};
 }
 
-Result<loops::Program> program_of(const Source& source) {
+Result<loops::Program> program_of(const Source& source, std::vector<std::string>* assumptions) {
   const size_t first = source.text.find_first_not_of(" \t\r\n");
   const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{');
   if (!exported) return loops::parse_and_verify(source.text, source.name);
@@ -38,6 +38,7 @@ Result<loops::Program> program_of(const Source& source) {
     if (lowered.error().where.file.empty()) lowered.error().where.file = source.name;
     return std::move(lowered).error();
   }
+  if (assumptions != nullptr) *assumptions = std::move(lowered->assumptions);
   return std::move(lowered->program);
 }
 
