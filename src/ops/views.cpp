@@ -302,6 +302,16 @@ void register_permutations(Registry& r) {
     require(c.tensor("self").rank() >= 2, "mT takes matrices");
     c.give(c.lowering().transpose(c.tensor("self"), -2, -1));
   });
+  r.add("adjoint", "self",
+        [](OpCall& c) {
+          Lowering& l = c.lowering();
+          require(c.tensor("self").rank() >= 2, "an adjoint is of a matrix");
+          const Tensor turned = l.transpose(c.tensor("self"), -2, -1);
+          c.give(turned.dtype != DType::c64 ? turned : l.map(turned.dtype, turned.shape, [&](const Indices& i) {
+            return call(Function::conj, l.read(turned, i));
+          }));
+        },
+        {"mH", "matrix_H"});
   r.add("movedim", "self, source, destination", define_movedim, {"moveaxis"});
 }
 
@@ -332,7 +342,7 @@ void register_views(Registry& r) {
         {"as_strided_copy", "as_strided_"});
   r.add("detach", "self", [](OpCall& c) { c.give(c.tensor("self")); },
         {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
-         "requires_grad_"});
+         "requires_grad_", "data"});
 }
 
 }  // namespace lightline::ops
