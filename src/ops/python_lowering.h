@@ -85,8 +85,14 @@ class PythonLowering {
   Tensor sliced(const Tensor& base, int64_t dim, const PyValue& slice);
   Tensor selected_by_mask(const BasicIndex& index);
   PyValue index_list(const std::vector<std::optional<Tensor>>& advanced);
+
+  // ---- python_data_sizes.cpp ----
+  std::optional<std::vector<int64_t>> known_integers(const Tensor& tensor);
   std::optional<PyValue> positions_of_nonzero(const PyCall& call);
   std::optional<PyValue> masked_select(const PyCall& call);
+  std::optional<PyValue> repeat_interleave(const PyCall& call);
+  std::optional<PyValue> one_hot(const PyCall& call);
+  std::optional<PyValue> unique(const PyCall& call);
 
   // ---- python_vmap.cpp: tensors with hidden dimensions, one per level of vmap ----
   std::optional<PyValue> add_batch_dim(const PyCall& call);

@@ -57,6 +57,17 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
       {"torch.argwhere", &P::positions_of_nonzero},
       {"Tensor.argwhere", &P::positions_of_nonzero},
       {"torch.where", &P::positions_of_nonzero},
+      {"torch.repeat_interleave", &P::repeat_interleave},
+      {"Tensor.repeat_interleave", &P::repeat_interleave},
+      {"torch.nn.functional.one_hot", &P::one_hot},
+      {"torch._C._nn.one_hot", &P::one_hot},
+      {"torch.unique", &P::unique},
+      {"torch.functional.unique", &P::unique},
+      {"torch._unique2", &P::unique},
+      {"Tensor.unique", &P::unique},
+      {"torch.unique_consecutive", &P::unique},
+      {"torch.functional.unique_consecutive", &P::unique},
+      {"Tensor.unique_consecutive", &P::unique},
       {"torch.masked_select", &P::masked_select},
       {"Tensor.masked_select", &P::masked_select},
       {"torch.amp.autocast_mode._enter_autocast", &P::enter_autocast},
@@ -302,6 +313,7 @@ Literal literal_of(const PyValue& number, DType dtype) {
 Tensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtype) {
   if (value.is_tensor()) return dtype ? lowering_.cast(*value.tensor, *dtype) : *value.tensor;
   Written written;
+  written.shape.reserve(8);
   read_nested(value, 0, written);
   for (PyValue& number : written.numbers) {
     if (number.is_tensor())
