@@ -59,7 +59,9 @@ def make_tensor(meta: Any, generator: Any) -> Any:
     if dtype == torch.bool:
         return torch.rand(shape, generator=generator) > 0.5
     if not dtype.is_floating_point and not dtype.is_complex:
-        return torch.randint(int(low or 0), int(1 if high is None else high) + 1, shape, generator=generator, dtype=dtype)
+        return torch.randint(
+            int(low or 0), int(1 if high is None else high) + 1, shape, generator=generator, dtype=dtype
+        )
     mean, std = getattr(meta, "mean", None) or 0.0, getattr(meta, "std", None) or 0.0
     if count == 1 and std == 0:
         return torch.full(shape, mean, dtype=dtype)
