@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/op_call.h"
+#include "ops/python_aliases.h"
 #include "ops/registry.h"
 
 namespace lightline::ops {
@@ -19,7 +20,8 @@ PythonLowering::PythonLowering(const graph::Graph& graph, Lowering& lowering, Va
       assumptions_(assumptions),
       apply_(std::move(apply)),
       count_(std::move(count)),
-      python_(graph.values.size()) {}
+      python_(graph.values.size()),
+      copies_(copying_nodes(graph)) {}
 
 void PythonLowering::know(const Tensor& input, const lightline::Tensor& content) {
   known_[lowering_.array_of(input)] = &content;
@@ -28,6 +30,8 @@ void PythonLowering::know(const Tensor& input, const lightline::Tensor& content)
 void PythonLowering::lower(const graph::Node& node) {
   PyValue result = evaluate(resolve(node));
   if (node.results.empty()) return;
+  if (result.is_tensor() && copies_[size_t(&node - graph_.nodes.data())])
+    result.tensor = lowering_.copy(*result.tensor);
   if (result.is_tensor() && result.levels.empty())
     values_[node.results[0]] = std::move(result.tensor);
   else

@@ -106,6 +106,7 @@ class PythonLowering {
   Apply apply_;
   Count count_;
   std::vector<std::optional<PyValue>> python_;  // values that are not tensors
+  std::vector<bool> copies_;                    // by node, see python_aliases.h
   std::unordered_map<loops::ArrayId, const lightline::Tensor*> known_;
   std::deque<lightline::Tensor> constants_;  // behind known_
   Autocast autocast_;

@@ -130,6 +130,16 @@ TEST(FxText, WritesReachEveryAlias) {
               ElementsAre(1, 2, 3, 3, 3, 3));
 }
 
+TEST(FxText, CopiesAreNotWrittenThrough) {
+  const std::string lines = "v = x * 1\nt = v.transpose(0, 1)\nc = t.{}\nc += 10\nd = c\nreturn (v, d)";
+  EXPECT_THAT(run(sample(fmt::format(fmt::runtime(lines), "contiguous()"))), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(run(sample(fmt::format(fmt::runtime(lines), "reshape(6)"))), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(run(sample(fmt::format(fmt::runtime(lines), "detach()"))), ElementsAre(11, 12, 13, 14, 15, 16));
+  EXPECT_THAT(
+      run(sample("v = x * 1\nc = v.reshape(6)\nd = torch.nn.functional.hardtanh(c, 0.0, 2.0, True)\nreturn (v,)")),
+      ElementsAre(1, 2, 2, 2, 2, 2));
+}
+
 TEST(FxText, NumbersThatMetadataState) {
   const std::string metas =
       meta("x", "[2, 3]") + meta("scale", "[]", "float64", "mean = 0.5; std = 0.000; data = None");
