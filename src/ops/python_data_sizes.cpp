@@ -9,6 +9,22 @@ namespace lightline::ops {
 
 using graph::Argument;
 
+// Where a mask is true, one tensor per dimension, if its values are known.
+std::optional<std::vector<PyValue>> PythonLowering::known_positions(const Tensor& mask) {
+  const lightline::Tensor* content = mask.view == loops::none && mask.rank() > 0 ? known_storage(mask) : nullptr;
+  if (!content || content->size() != mask.size()) return std::nullopt;
+  std::vector<std::vector<int64_t>> positions(mask.shape.size());
+  for (int64_t i = 0; i < content->size(); ++i) {
+    if (content->get_f64(i) == 0) continue;
+    int64_t rest = i;
+    for (size_t d = mask.shape.size(); d-- > 0; rest /= mask.shape[d]) positions[d].push_back(rest % mask.shape[d]);
+  }
+  std::vector<PyValue> result;
+  for (const std::vector<int64_t>& list : positions)
+    result.push_back(PyValue::of(as_tensor(PyValue::shape(list), DType::i64)));
+  return result;
+}
+
 // torch.nonzero(x, as_tuple), torch.where(x)
 std::optional<PyValue> PythonLowering::positions_of_nonzero(const PyCall& call) {
   const bool where = call.target == "torch.where";
@@ -18,10 +34,17 @@ std::optional<PyValue> PythonLowering::positions_of_nonzero(const PyCall& call) 
   require(object && object->is_tensor(), "nonzero takes a tensor");
   const Tensor& x = *object->tensor;
   const PyValue* as_tuple = call.find("as_tuple", 1);
+  const bool tuple = where || (as_tuple && as_tuple->integer().value_or(0) != 0);
+  if (auto known = known_positions(x)) {
+    count_("nonzero");
+    PyValue columns = PyValue::sequence(*std::move(known));
+    if (tuple) return columns;
+    return PyValue::of(apply_one("torch.stack", {{"", std::move(columns)}, {"", PyValue::of(Argument(int64_t(1)))}}));
+  }
   assume("how many elements are not zero only the data tell; all are taken");
   count_("nonzero");
   const Tensor positions = lowering_.opaque("nonzero", {x}, {}, {{DType::i64, {x.size(), x.rank()}}})[0];
-  if (!where && !(as_tuple && as_tuple->integer().value_or(0) != 0)) return PyValue::of(positions);
+  if (!tuple) return PyValue::of(positions);
   std::vector<PyValue> columns;
   for (int64_t d = 0; d < x.rank(); ++d) columns.push_back(PyValue::of(lowering_.select(positions, 1, d)));
   return PyValue::sequence(std::move(columns));
@@ -113,6 +136,44 @@ std::optional<PyValue> PythonLowering::unique(const PyCall& call) {
   std::vector<PyValue> results;
   for (const Tensor& tensor : lowering_.opaque("unique", {x}, {}, types)) results.push_back(PyValue::of(tensor));
   return results.size() == 1 ? results[0] : PyValue::sequence(std::move(results));
+}
+
+// torchvision's own operators: opaque, but of a known type.
+std::optional<PyValue> PythonLowering::torchvision(const PyCall& call) {
+  const auto shape_of = [&](std::string_view name, size_t position) -> const Shape& {
+    const PyValue* value = call.find(name, position);
+    require(value && value->is_tensor(), "an argument should be a tensor");
+    return value->tensor->shape;
+  };
+  const auto number = [&](std::string_view name, size_t position) {
+    const PyValue* value = call.find(name, position);
+    require(value && value->integer(), "a size should be a plain integer");
+    return *value->integer();
+  };
+  const PyValue* first = call.arguments.empty() ? nullptr : &call.arguments[0].value;
+  require(first && first->is_tensor(), "the first argument should be a tensor");
+  std::pair<DType, Shape> type{first->tensor->dtype, {}};
+  std::string name = "nms";
+  if (call.target.find(".nms") != std::string::npos) {
+    require(first->tensor->rank() == 2, "nms takes a list of boxes");
+    type = {DType::i64, {first->tensor->shape[0]}};
+    assume("how many boxes nms keeps only the data tell; all are taken");
+  } else if (call.target.find(".deform_conv2d") != std::string::npos) {
+    const Shape &weight = shape_of("weight", 1), &offset = shape_of("offset", 2);
+    require(weight.size() == 4 && offset.size() == 4, "a deformable convolution has tensors of rank 4");
+    type.second = {offset[0], weight[0], offset[2], offset[3]};
+    name = "deform_conv2d";
+  } else {
+    const Shape &input = shape_of("input", 0), &boxes = shape_of("rois", 1);
+    require(input.size() == 4 && boxes.size() == 2, "roi_align takes an image and a list of boxes");
+    type.second = {boxes[0], input[1], number("pooled_height", 3), number("pooled_width", 4)};
+    name = "roi_align";
+  }
+  std::vector<Tensor> operands;
+  for (const PyCall::Argument& argument : call.arguments)
+    if (argument.value.is_tensor()) operands.push_back(*argument.value.tensor);
+  count_("torchvision." + name);
+  return PyValue::of(lowering_.opaque(name, operands, {}, {type})[0]);
 }
 
 }  // namespace lightline::ops

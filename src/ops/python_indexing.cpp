@@ -120,6 +120,11 @@ Tensor PythonLowering::selected_by_mask(const BasicIndex& index) {
   const Shape& from = index.view.shape;
   require(std::equal(mask.shape.begin(), mask.shape.end(), from.begin() + std::ptrdiff_t(place)),
           "a mask does not fit the tensor that it indexes");
+  if (const auto positions = known_positions(mask)) {
+    std::vector<PyValue> indices(place);
+    indices.insert(indices.end(), positions->begin(), positions->end());
+    return apply_one("index", {{"self", PyValue::of(index.view)}, {"indices", PyValue::sequence(std::move(indices))}});
+  }
   Shape shape(from.begin(), from.begin() + std::ptrdiff_t(place));
   shape.push_back(mask.size());
   shape.insert(shape.end(), from.begin() + std::ptrdiff_t(place + mask.shape.size()), from.end());

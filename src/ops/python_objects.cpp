@@ -68,6 +68,12 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
       {"torch.unique_consecutive", &P::unique},
       {"torch.functional.unique_consecutive", &P::unique},
       {"Tensor.unique_consecutive", &P::unique},
+      {"torch.ops.torchvision.nms", &P::torchvision},
+      {"torch.ops.torchvision.nms.default", &P::torchvision},
+      {"torch.ops.torchvision.deform_conv2d", &P::torchvision},
+      {"torch.ops.torchvision.deform_conv2d.default", &P::torchvision},
+      {"torch.ops.torchvision.roi_align", &P::torchvision},
+      {"torch.ops.torchvision.roi_align.default", &P::torchvision},
       {"torch.masked_select", &P::masked_select},
       {"Tensor.masked_select", &P::masked_select},
       {"torch.amp.autocast_mode._enter_autocast", &P::enter_autocast},
@@ -281,7 +287,7 @@ void read_nested(const PyValue& value, size_t depth, Written& into) {
     return into.numbers.push_back(value);
   }
   const std::vector<PyValue> items = value.elements();
-  if (into.numbers.empty() && depth == into.shape.size()) into.shape.push_back(int64_t(items.size()));
+  if (into.numbers.empty() && depth == into.shape.size()) into.shape.resize(depth + 1, int64_t(items.size()));
   require(depth < into.shape.size() && into.shape[depth] == int64_t(items.size()),
           "the rows of a written tensor differ in length");
   for (const PyValue& item : items) read_nested(item, depth + 1, into);
@@ -313,7 +319,6 @@ Literal literal_of(const PyValue& number, DType dtype) {
 Tensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtype) {
   if (value.is_tensor()) return dtype ? lowering_.cast(*value.tensor, *dtype) : *value.tensor;
   Written written;
-  written.shape.reserve(8);
   read_nested(value, 0, written);
   for (PyValue& number : written.numbers) {
     if (number.is_tensor())

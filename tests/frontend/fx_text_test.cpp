@@ -173,6 +173,15 @@ TEST(FxText, DataDependentSizesAreAssumed) {
   EXPECT_THAT(lowered->assumptions[0], HasSubstr("only the data tell"));
 }
 
+TEST(FxText, SizesFollowValuesThatMetadataState) {
+  const std::string metas = meta("x", "[2, 3]") + meta("i", "[4]", "int64", "data = [0, 2, 1, 2]");
+  EXPECT_THAT(types_of(sample("m = i > 0\nn = m.sum().item()\na = torch.zeros((n, 2))\nb = i[m]\nc = torch.nonzero(m)\n"
+                              "d = torch.repeat_interleave(x, repeats=i[1:3], dim=0)\ne = torch.arange(i.max())\n"
+                              "f = torch.nn.functional.one_hot(i)\nreturn (a, b, c, d, e, f)",
+                              "x, i", metas)),
+              ElementsAre("f32[3, 2]", "i64[3]", "i64[3, 1]", "f32[3, 3]", "i64[2]", "i64[4, 3]"));
+}
+
 TEST(FxText, UnknownOperatorsAreNamed) {
   const auto graph = parse_fx_text(sample("y = torch.ops.mylib.twist(x, 3)\nz = y + 1\nreturn (z,)"));
   ASSERT_TRUE(graph.ok());
