@@ -217,6 +217,12 @@ void tensordot(PyCall& call) {
   call.arguments = {{"self", self}, {"other", other}, {"dims_self", from}, {"dims_other", to}};
 }
 
+// x.polygamma(n), but torch.polygamma(n, x)
+void polygamma(PyCall& call) {
+  if (call.target.starts_with("Tensor.") && call.arguments.size() == 2)
+    std::swap(call.arguments[0].value, call.arguments[1].value);
+}
+
 // The mode is a string here; it only chooses an algorithm.
 void cdist(PyCall& call) {
   std::erase_if(call.arguments, [](const PyCall::Argument& argument) { return argument.value.text() != nullptr; });
@@ -321,6 +327,7 @@ const std::unordered_map<std::string_view, Form>& forms() {
       {"where", where},
       {"tensordot", tensordot},
       {"cdist", cdist},
+      {"polygamma", polygamma},
       {"stft", short_time},
       {"upsample_nearest", upsample},
       {"upsample_bilinear", upsample},

@@ -176,7 +176,7 @@ PyValue PythonLowering::evaluate(PyCall call) {
 // Operators whose result has as many elements as an argument says.
 void PythonLowering::fold_sizes(PyCall& call) {
   const std::string_view target = call.target, name = target.substr(target.rfind('.') + 1);
-  if (name != "arange" && name != "linspace" && name != "one_hot" && name != "eye") return;
+  if (name != "arange" && name != "linspace" && name != "eye") return;
   for (PyCall::Argument& argument : call.arguments)
     if (argument.value.is_tensor() && argument.value.tensor->rank() == 0)
       if (const auto known = known_scalar(*argument.value.tensor)) argument.value = PyValue::of(*known);

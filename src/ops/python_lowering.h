@@ -71,6 +71,7 @@ class PythonLowering {
   std::optional<PyValue> is_floating_point(const PyCall& call);
   std::optional<PyValue> always_true(const PyCall& call);
   std::optional<PyValue> item_of(const PyCall& call);
+  std::optional<PyValue> sum_of_numbers(const PyCall& call);
   std::optional<PyValue> listed(const PyCall& call);
   std::optional<PyValue> make_tensor(const PyCall& call);
   std::optional<PyValue> enter_autocast(const PyCall& call);

@@ -44,6 +44,7 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
       {"builtins.int", &P::item_of},
       {"builtins.float", &P::item_of},
       {"builtins.bool", &P::item_of},
+      {"torch.sym_sum", &P::sum_of_numbers},
       {"torch.sym_int", &P::item_of},
       {"torch.sym_float", &P::item_of},
       {"Tensor.tolist", &P::listed},
@@ -118,6 +119,7 @@ bool is_annotation(std::string_view target) {
                                                  ".synchronize",
                                                  ".__setattr__",
                                                  ".register_hook"};
+  if (target.ends_with(".default")) target.remove_suffix(8);
   return std::ranges::any_of(endings, [&](std::string_view ending) { return target.ends_with(ending); });
 }
 
@@ -257,6 +259,15 @@ std::optional<PyValue> PythonLowering::item_of(const PyCall& call) {
   const PyValue value = PyValue::of(*known);
   if (name == "int" || name == "float" || name == "bool") return fold_function(name, {value});
   return value;
+}
+
+// torch.sym_sum([a, b, ...]), where some only the data tell
+std::optional<PyValue> PythonLowering::sum_of_numbers(const PyCall& call) {
+  require(call.at(0) && call.at(0)->is_sequence(), "sym_sum takes a list");
+  PyValue total = PyValue::of(Argument(int64_t(0)));
+  for (const PyValue& item : call.at(0)->elements())
+    total = evaluate({"operator.add", call.name, {{"", total}, {"", item}}});
+  return total;
 }
 
 std::optional<PyValue> PythonLowering::listed(const PyCall& call) {
