@@ -134,7 +134,8 @@ void add_analyze(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("analyze", "Bound the time of a program on given hardware");
   command
-      ->add_option("FILE", options->file, "Loops, an exported program (.pt2 or JSON), or a corpus; - is standard input")
+      ->add_option("FILE", options->file,
+                   "Loops, an exported program (.pt2 or JSON), a GraphNet sample, or a corpus; - is standard input")
       ->required();
   command
       ->add_option("--arch", options->arch,

@@ -119,9 +119,9 @@ class NodeLowering {
   std::vector<std::optional<Tensor>> lower_untyped_opaque(const graph::Node& node) {
     const std::vector<Tensor> operands = operands_of(node);
     if (operands.empty()) fail("the operator is unknown, and so is the type of its result", ErrorCode::unsupported);
-    ++out_.opaque[node.target];
-    out_.assumptions.push_back(
-        fmt::format("'{}' is not known; its result is taken to have the type of its first operand", node.target));
+    if (++out_.opaque[node.target] == 1)
+      out_.assumptions.push_back(
+          fmt::format("'{}' is not known; its result is taken to have the type of its first operand", node.target));
     return {lowering_.opaque(opaque_name(node.target), operands, {}, {{operands[0].dtype, operands[0].shape}})[0]};
   }
 

@@ -98,7 +98,8 @@ void arange(PyCall& call) {
   const std::vector<PyValue> given = call.positional();
   static constexpr const char* names[] = {"start", "end", "step"};
   std::erase_if(call.arguments, [](const PyCall::Argument& argument) { return argument.name.empty(); });
-  for (size_t i = 0; i < given.size() && i < 3; ++i) call.set(given.size() == 1 ? "end" : names[i], given[i]);
+  const bool only_end = given.size() == 1 && !call.named("end");
+  for (size_t i = 0; i < given.size() && i < 3; ++i) call.set(only_end ? "end" : names[i], given[i]);
 }
 
 void random_integers(PyCall& call) {
@@ -179,6 +180,98 @@ void adaptive_pool(PyCall& call) {
     if (&argument.value == size) argument.value = gathered(wanted);
 }
 
+// x.where(condition, other)
+void where(PyCall& call) {
+  if (call.target != "Tensor.where") return;
+  PyCall plain;
+  plain.target = "torch.where";
+  plain.name = call.name;
+  plain.set("self", *call.at(0));
+  if (const PyValue* condition = call.find("condition", 1)) plain.set("condition", *condition);
+  if (const PyValue* other = call.find("other", call.named("condition") ? 1 : 2)) plain.set("other", *other);
+  call = std::move(plain);
+}
+
+// dims is a number of dimensions at the ends, or two lists.
+void tensordot(PyCall& call) {
+  const PyValue *a = call.at(0), *dims = call.find("dims", 2);
+  if (!a || !a->is_tensor() || !dims) return;
+  std::vector<int64_t> left, right;
+  PyValue from, to;
+  if (const auto count = dims->integer()) {
+    const int64_t rank = a->tensor->rank();
+    require(*count >= 0 && *count <= rank, "tensordot sums over more dimensions than there are");
+    for (int64_t d = 0; d < *count; ++d) {
+      left.push_back(rank - *count + d);
+      right.push_back(d);
+    }
+    from = PyValue::shape(left);
+    to = PyValue::shape(right);
+  } else {
+    const std::vector<PyValue> lists = dims->elements();
+    require(lists.size() == 2, "tensordot takes two lists of dimensions");
+    from = lists[0];
+    to = lists[1];
+  }
+  const PyValue self = *a, other = *call.at(1);
+  call.arguments = {{"self", self}, {"other", other}, {"dims_self", from}, {"dims_other", to}};
+}
+
+// x.polygamma(n), but torch.polygamma(n, x)
+void polygamma(PyCall& call) {
+  if (call.target.starts_with("Tensor.") && call.arguments.size() == 2)
+    std::swap(call.arguments[0].value, call.arguments[1].value);
+}
+
+// The mode is a string here; it only chooses an algorithm.
+void cdist(PyCall& call) {
+  std::erase_if(call.arguments, [](const PyCall::Argument& argument) { return argument.value.text() != nullptr; });
+}
+
+// torch.stft pads at both ends unless told otherwise.
+void short_time(PyCall& call) {
+  if (call.target.starts_with("torch._VF.")) return;
+  call.target = "stft.center";
+  if (!call.find("center", 5)) call.set("center", PyValue::of(Argument(true)));
+}
+
+void upsample(PyCall& call) {
+  const bool bilinear = call.target.ends_with("bilinear");
+  call.target = "torch.nn.functional.interpolate";
+  call.set("mode", PyValue::of(Argument(std::string(bilinear ? "bilinear" : "nearest"))));
+  if (bilinear) call.set("align_corners", PyValue::of(Argument(true)));
+}
+
+// torch.nn.functional knows the kernel and works the output's size out from it.
+void unpool(PyCall& call) {
+  const PyValue *input = call.find("input", 0), *indices = call.find("indices", 1),
+                *kernel = call.find("kernel_size", 2);
+  if (!call.target.starts_with("torch.nn.functional.") || !input || !input->is_tensor() || !indices || !kernel) return;
+  const size_t spatial = size_t(call.target[call.target.size() - 2] - '0');
+  const Shape& shape = input->tensor->shape;
+  require(shape.size() > spatial, "the tensor has too few dimensions to be unpooled");
+  const auto value = [&](const PyValue* list, size_t i, int64_t fallback) {
+    if (!list || list->is_none()) return fallback;
+    const std::vector<PyValue> items = list->is_sequence() ? list->elements() : std::vector<PyValue>{*list};
+    if (items.empty()) return fallback;
+    return items[std::min(i, items.size() - 1)].integer().value_or(fallback);
+  };
+  const PyValue *stride = call.find("stride", 3), *padding = call.find("padding", 4),
+                *size = call.find("output_size", 5);
+  Shape output;
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t window = value(kernel, i, 1), step = value(stride, i, window);
+    output.push_back((shape[shape.size() - spatial + i] - 1) * step - 2 * value(padding, i, 0) + window);
+  }
+  if (size && size->is_sequence()) {
+    const std::vector<PyValue> given = size->elements();
+    require(given.size() >= spatial, "the output size of the unpooling is too short");
+    for (size_t i = 0; i < spatial; ++i) output[i] = given[given.size() - spatial + i].integer().value_or(output[i]);
+  }
+  const PyValue x = *input, at = *indices;
+  call.arguments = {{"self", x}, {"indices", at}, {"output_size", PyValue::shape(output)}};
+}
+
 // torch.meshgrid(*tensors, indexing) and atleast_nd(*tensors)
 void at_least(PyCall& call) {
   if (call.positional().size() > 1) tensors(call);
@@ -231,6 +324,15 @@ const std::unordered_map<std::string_view, Form>& forms() {
       {"clamp_max_", clamp_max},
       {"scatter", scatter},
       {"scatter_", scatter},
+      {"where", where},
+      {"tensordot", tensordot},
+      {"cdist", cdist},
+      {"polygamma", polygamma},
+      {"stft", short_time},
+      {"upsample_nearest", upsample},
+      {"upsample_bilinear", upsample},
+      {"max_unpool2d", unpool},
+      {"max_unpool3d", unpool},
       {"dropout", dropout},
       {"dropout1d", dropout},
       {"dropout2d", dropout},

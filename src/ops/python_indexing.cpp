@@ -120,6 +120,11 @@ Tensor PythonLowering::selected_by_mask(const BasicIndex& index) {
   const Shape& from = index.view.shape;
   require(std::equal(mask.shape.begin(), mask.shape.end(), from.begin() + std::ptrdiff_t(place)),
           "a mask does not fit the tensor that it indexes");
+  if (const auto positions = known_positions(mask)) {
+    std::vector<PyValue> indices(place);
+    indices.insert(indices.end(), positions->begin(), positions->end());
+    return apply_one("index", {{"self", PyValue::of(index.view)}, {"indices", PyValue::sequence(std::move(indices))}});
+  }
   Shape shape(from.begin(), from.begin() + std::ptrdiff_t(place));
   shape.push_back(mask.size());
   shape.insert(shape.end(), from.begin() + std::ptrdiff_t(place + mask.shape.size()), from.end());
@@ -162,36 +167,6 @@ std::optional<PyValue> PythonLowering::set_item(const PyCall& call) {
   while (source.rank() > basic.view.rank() && source.shape[0] == 1) source = lowering_.squeeze(source, 0);
   lowering_.write(basic.view, source);
   return PyValue();
-}
-
-// ---- results whose size only the data tell ----
-
-// torch.nonzero(x, as_tuple), torch.where(x)
-std::optional<PyValue> PythonLowering::positions_of_nonzero(const PyCall& call) {
-  const bool where = call.target == "torch.where";
-  if (where && (call.arguments.size() != 1)) return std::nullopt;
-  const PyValue* object = call.find("input", 0);
-  if (!object) object = call.named("condition");
-  require(object && object->is_tensor(), "nonzero takes a tensor");
-  const Tensor& x = *object->tensor;
-  const PyValue* as_tuple = call.find("as_tuple", 1);
-  assume("how many elements are not zero only the data tell; all are taken");
-  count_("nonzero");
-  const Tensor positions = lowering_.opaque("nonzero", {x}, {}, {{DType::i64, {x.size(), x.rank()}}})[0];
-  if (!where && !(as_tuple && as_tuple->integer().value_or(0) != 0)) return PyValue::of(positions);
-  std::vector<PyValue> columns;
-  for (int64_t d = 0; d < x.rank(); ++d) columns.push_back(PyValue::of(lowering_.select(positions, 1, d)));
-  return PyValue::sequence(std::move(columns));
-}
-
-std::optional<PyValue> PythonLowering::masked_select(const PyCall& call) {
-  const PyValue *object = call.find("input", 0), *mask = call.find("mask", 1);
-  require(object && mask && object->is_tensor() && mask->is_tensor(), "masked_select takes two tensors");
-  const Shape shape = broadcast(object->tensor->shape, mask->tensor->shape);
-  assume(std::string(unknown_count));
-  count_("masked_select");
-  return PyValue::of(lowering_.opaque("masked_select", {*object->tensor, *mask->tensor}, {},
-                                      {{object->tensor->dtype, {product(shape)}}})[0]);
 }
 
 }  // namespace lightline::ops

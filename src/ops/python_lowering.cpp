@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/op_call.h"
+#include "ops/python_aliases.h"
 #include "ops/registry.h"
 
 namespace lightline::ops {
@@ -19,7 +20,8 @@ PythonLowering::PythonLowering(const graph::Graph& graph, Lowering& lowering, Va
       assumptions_(assumptions),
       apply_(std::move(apply)),
       count_(std::move(count)),
-      python_(graph.values.size()) {}
+      python_(graph.values.size()),
+      copies_(copying_nodes(graph)) {}
 
 void PythonLowering::know(const Tensor& input, const lightline::Tensor& content) {
   known_[lowering_.array_of(input)] = &content;
@@ -28,6 +30,8 @@ void PythonLowering::know(const Tensor& input, const lightline::Tensor& content)
 void PythonLowering::lower(const graph::Node& node) {
   PyValue result = evaluate(resolve(node));
   if (node.results.empty()) return;
+  if (result.is_tensor() && copies_[size_t(&node - graph_.nodes.data())])
+    result.tensor = lowering_.copy(*result.tensor);
   if (result.is_tensor() && result.levels.empty())
     values_[node.results[0]] = std::move(result.tensor);
   else
@@ -169,8 +173,18 @@ PyValue PythonLowering::evaluate(PyCall call) {
   return apply_operator(std::move(call));
 }
 
+// Operators whose result has as many elements as an argument says.
+void PythonLowering::fold_sizes(PyCall& call) {
+  const std::string_view target = call.target, name = target.substr(target.rfind('.') + 1);
+  if (name != "arange" && name != "linspace" && name != "eye") return;
+  for (PyCall::Argument& argument : call.arguments)
+    if (argument.value.is_tensor() && argument.value.tensor->rank() == 0)
+      if (const auto known = known_scalar(*argument.value.tensor)) argument.value = PyValue::of(*known);
+}
+
 PyValue PythonLowering::apply_operator(PyCall call) {
   normalise_call(call);
+  fold_sizes(call);
   switch (autocast_.active() ? autocast_.policy(stem_of(call.target)) : Autocast::Policy::none) {
     case Autocast::Policy::none: break;
     case Autocast::Policy::lower: cast_arguments(lowering_, call, autocast_.dtype()); break;
@@ -206,19 +220,34 @@ Tensor PythonLowering::apply_one(std::string target, std::vector<PyCall::Argumen
   return *std::move(result.tensor);
 }
 
-// The number in a tensor of one element, where it is stated: by metadata, or by the program text.
+const lightline::Tensor* PythonLowering::known_storage(const Tensor& tensor) {
+  constexpr int64_t most = 1 << 16;
+  constexpr size_t most_searched = 100'000'000;  // so that many attempts on a large program stay cheap
+  const Tensor whole = lowering_.whole(tensor);
+  const loops::ArrayId array = lowering_.array_of(whole);
+  if (const auto found = known_.find(array); found != known_.end()) return found->second;
+  if (whole.size() > most || known_.empty() || !unknown_.insert(array).second) return nullptr;
+  searched_ += lowering_.program().statements.size() + lowering_.program().exprs.size();
+  if (searched_ > most_searched) return nullptr;
+  auto content = known_content(lowering_.program(), array, known_);
+  if (!content) return nullptr;
+  assume("what depends on values that the metadata state follows them");
+  constants_.push_back(*std::move(content));
+  return known_[array] = &constants_.back();
+}
+
+// The number in a tensor of one element, where it follows from the metadata or the program text.
 std::optional<Argument> PythonLowering::known_scalar(const Tensor& tensor) {
   if (tensor.size() != 1) return std::nullopt;
-  const auto found = known_.find(lowering_.array_of(lowering_.whole(tensor)));
-  if (found == known_.end() || found->second->size() == 0) return std::nullopt;
-  const lightline::Tensor& content = *found->second;
-  const int64_t place = content.size() == 1 ? 0 : lowering_.storage_offset(tensor);
-  if (place < 0 || place >= content.size()) return std::nullopt;
-  switch (category(content.dtype())) {
-    case Category::boolean: return content.get_i64(place) != 0;
-    case Category::integer: return content.get_i64(place);
-    case Category::floating: return content.get_f64(place);
-    case Category::complex: return content.get_c128(place);
+  const lightline::Tensor* content = known_storage(tensor);
+  if (!content || content->size() == 0) return std::nullopt;
+  const int64_t place = content->size() == 1 ? 0 : lowering_.storage_offset(tensor);
+  if (place < 0 || place >= content->size()) return std::nullopt;
+  switch (category(content->dtype())) {
+    case Category::boolean: return content->get_i64(place) != 0;
+    case Category::integer: return content->get_i64(place);
+    case Category::floating: return content->get_f64(place);
+    case Category::complex: return content->get_c128(place);
   }
   return std::nullopt;
 }

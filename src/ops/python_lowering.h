@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
 #include "ops/autocast.h"
+#include "ops/known_values.h"
 #include "ops/lowering.h"
 #include "ops/python_values.h"
 
@@ -52,8 +54,10 @@ class PythonLowering {
 
   // ---- python_lowering.cpp: calls ----
   PyValue apply_operator(PyCall call);
+  void fold_sizes(PyCall& call);
   Tensor apply_one(std::string target, std::vector<PyCall::Argument> arguments);
   std::optional<graph::Argument> known_scalar(const Tensor& tensor);
+  const lightline::Tensor* known_storage(const Tensor& tensor);  // the values of what a tensor shows, if they are known
   Tensor as_tensor(const PyValue& value, std::optional<DType> dtype = {});
 
   // ---- python_objects.cpp: handlers; none leaves the call to the operators ----
@@ -67,6 +71,7 @@ class PythonLowering {
   std::optional<PyValue> is_floating_point(const PyCall& call);
   std::optional<PyValue> always_true(const PyCall& call);
   std::optional<PyValue> item_of(const PyCall& call);
+  std::optional<PyValue> sum_of_numbers(const PyCall& call);
   std::optional<PyValue> listed(const PyCall& call);
   std::optional<PyValue> make_tensor(const PyCall& call);
   std::optional<PyValue> enter_autocast(const PyCall& call);
@@ -84,9 +89,17 @@ class PythonLowering {
   BasicIndex basic_index(const Tensor& base, const PyValue& index);
   Tensor sliced(const Tensor& base, int64_t dim, const PyValue& slice);
   Tensor selected_by_mask(const BasicIndex& index);
+  std::optional<std::vector<PyValue>> known_positions(const Tensor& mask);
   PyValue index_list(const std::vector<std::optional<Tensor>>& advanced);
+
+  // ---- python_data_sizes.cpp ----
+  std::optional<std::vector<int64_t>> known_integers(const Tensor& tensor);
   std::optional<PyValue> positions_of_nonzero(const PyCall& call);
   std::optional<PyValue> masked_select(const PyCall& call);
+  std::optional<PyValue> repeat_interleave(const PyCall& call);
+  std::optional<PyValue> one_hot(const PyCall& call);
+  std::optional<PyValue> unique(const PyCall& call);
+  std::optional<PyValue> torchvision(const PyCall& call);
 
   // ---- python_vmap.cpp: tensors with hidden dimensions, one per level of vmap ----
   std::optional<PyValue> add_batch_dim(const PyCall& call);
@@ -100,8 +113,11 @@ class PythonLowering {
   Apply apply_;
   Count count_;
   std::vector<std::optional<PyValue>> python_;  // values that are not tensors
-  std::unordered_map<loops::ArrayId, const lightline::Tensor*> known_;
-  std::deque<lightline::Tensor> constants_;  // behind known_
+  std::vector<bool> copies_;                    // by node, see python_aliases.h
+  KnownArrays known_;
+  std::unordered_set<loops::ArrayId> unknown_;  // tried in vain
+  size_t searched_ = 0;                         // statements and expressions, over all attempts
+  std::deque<lightline::Tensor> constants_;     // behind known_
   Autocast autocast_;
 };
 

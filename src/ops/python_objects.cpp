@@ -44,6 +44,7 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
       {"builtins.int", &P::item_of},
       {"builtins.float", &P::item_of},
       {"builtins.bool", &P::item_of},
+      {"torch.sym_sum", &P::sum_of_numbers},
       {"torch.sym_int", &P::item_of},
       {"torch.sym_float", &P::item_of},
       {"Tensor.tolist", &P::listed},
@@ -57,6 +58,23 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
       {"torch.argwhere", &P::positions_of_nonzero},
       {"Tensor.argwhere", &P::positions_of_nonzero},
       {"torch.where", &P::positions_of_nonzero},
+      {"torch.repeat_interleave", &P::repeat_interleave},
+      {"Tensor.repeat_interleave", &P::repeat_interleave},
+      {"torch.nn.functional.one_hot", &P::one_hot},
+      {"torch._C._nn.one_hot", &P::one_hot},
+      {"torch.unique", &P::unique},
+      {"torch.functional.unique", &P::unique},
+      {"torch._unique2", &P::unique},
+      {"Tensor.unique", &P::unique},
+      {"torch.unique_consecutive", &P::unique},
+      {"torch.functional.unique_consecutive", &P::unique},
+      {"Tensor.unique_consecutive", &P::unique},
+      {"torch.ops.torchvision.nms", &P::torchvision},
+      {"torch.ops.torchvision.nms.default", &P::torchvision},
+      {"torch.ops.torchvision.deform_conv2d", &P::torchvision},
+      {"torch.ops.torchvision.deform_conv2d.default", &P::torchvision},
+      {"torch.ops.torchvision.roi_align", &P::torchvision},
+      {"torch.ops.torchvision.roi_align.default", &P::torchvision},
       {"torch.masked_select", &P::masked_select},
       {"Tensor.masked_select", &P::masked_select},
       {"torch.amp.autocast_mode._enter_autocast", &P::enter_autocast},
@@ -101,6 +119,7 @@ bool is_annotation(std::string_view target) {
                                                  ".synchronize",
                                                  ".__setattr__",
                                                  ".register_hook"};
+  if (target.ends_with(".default")) target.remove_suffix(8);
   return std::ranges::any_of(endings, [&](std::string_view ending) { return target.ends_with(ending); });
 }
 
@@ -240,6 +259,15 @@ std::optional<PyValue> PythonLowering::item_of(const PyCall& call) {
   const PyValue value = PyValue::of(*known);
   if (name == "int" || name == "float" || name == "bool") return fold_function(name, {value});
   return value;
+}
+
+// torch.sym_sum([a, b, ...]), where some only the data tell
+std::optional<PyValue> PythonLowering::sum_of_numbers(const PyCall& call) {
+  require(call.at(0) && call.at(0)->is_sequence(), "sym_sum takes a list");
+  PyValue total = PyValue::of(Argument(int64_t(0)));
+  for (const PyValue& item : call.at(0)->elements())
+    total = evaluate({"operator.add", call.name, {{"", total}, {"", item}}});
+  return total;
 }
 
 std::optional<PyValue> PythonLowering::listed(const PyCall& call) {

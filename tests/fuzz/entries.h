@@ -10,12 +10,15 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/stream.h"
+#include "base/tar.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
+#include "frontend/fx_text.h"
 #include "loops/interpret.h"
 #include "loops/parse.h"
 #include "loops/print.h"
 #include "loops/verify.h"
+#include "ops/lower.h"
 
 namespace lightline::fuzz {
 
@@ -149,6 +152,34 @@ inline void run_loops(std::string_view input) {
   for (const loops::ArrayId id : program->inputs)
     inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
   LL_CHECK(in_words(loops::interpret(*program, inputs)));
+}
+
+// Python source of a captured program: refused in words, or a graph that lowers or is refused in words.
+inline void run_fx_text(std::string_view input) {
+  const Result<graph::Graph> graph = frontend::parse_fx_text(input, "input");
+  LL_CHECK(graph.ok() || (!graph.error().message.empty() && graph.error().code != ErrorCode::internal));
+  if (!graph.ok()) return;
+  LL_CHECK(graph::check(*graph).ok());
+  const Result<ops::Lowered> lowered = ops::lower(*graph);
+  LL_CHECK(lowered.ok() || !lowered.error().message.empty());
+}
+
+// What a tar archive gives must not depend on how it is cut into pieces.
+inline void run_tar(std::string_view input) {
+  const auto read = [&](size_t step) {
+    std::string seen;
+    TarStream stream([](std::string_view name) { return name.size() % 2 == 0; },
+                     [&](const std::string& name, std::string content) -> Status {
+                       seen += name + '=' + content + ';';
+                       return Ok{};
+                     });
+    Status status = Ok{};
+    for (size_t at = 0; at < input.size() && status.ok(); at += step) status = stream.feed(input.substr(at, step));
+    if (status.ok()) status = stream.finish();
+    LL_CHECK(well_formed(status));
+    return std::pair(status.ok(), seen);
+  };
+  LL_CHECK(read(input.size() + 1) == read(37));
 }
 
 }  // namespace lightline::fuzz
