@@ -168,14 +168,19 @@ Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) 
 
 bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subscript& into) const {
   if (const auto form = structure_.affine(id, domain)) {
-    into.affine.constant += factor * form->constant;
+    int64_t part = 0;
+    if (!multiply(factor, form->constant, part) || !is_kept(into.affine.constant += part)) return false;
     for (const auto& [v, c] : form->terms) {
+      int64_t reach = 0;
+      if (!multiply(factor, c, part) ||
+          !multiply(part, std::max<int64_t>(1, program_.indices[domain.variables[size_t(v)]].extent), reach))
+        return false;
       const auto found = std::find_if(into.affine.terms.begin(), into.affine.terms.end(),
                                       [v = v](const auto& term) { return term.first == v; });
       if (found == into.affine.terms.end())
-        into.affine.terms.emplace_back(v, factor * c);
+        into.affine.terms.emplace_back(v, part);
       else
-        found->second += factor * c;
+        found->second += part;
     }
     return true;
   }
@@ -190,7 +195,7 @@ bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subs
     case Function::mul:
       for (const int side : {0, 1})
         if (const auto by = positive_literal(program_.exprs[e.args[side]]))
-          return decompose(e.args[1 - side], domain, factor * *by, into);
+          return multiply(factor, *by, factor) && decompose(e.args[1 - side], domain, factor, into);
       return false;
     case Function::div:
     case Function::mod: {
@@ -203,10 +208,9 @@ bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subs
         quotient = inner.quotients[0].second;
       else if (!inner.quotients.empty())
         return false;
-      if (e.function == Function::div)
-        quotient.divide *= *by;
-      else
-        quotient.modulo = *by;
+      if (!is_kept(*by)) return false;
+      if (e.function == Function::div && !multiply(quotient.divide, *by, quotient.divide)) return false;
+      if (e.function == Function::mod) quotient.modulo = *by;
       into.quotients.emplace_back(factor, std::move(quotient));
       return true;
     }
