@@ -14,8 +14,8 @@ DTYPES = {
     "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "complex64": "C64",
 }  # fmt: skip
 
-# NumPy types that Lightline does not have, and the type that its front end gives such values.
-WIDENED = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "int4": "int8", "uint4": "uint8"}
+# NumPy types that Lightline does not have, and the type in whose bits its front end keeps such values.
+WIDENED = {"uint16": "int16", "uint32": "int32", "uint64": "int64", "int4": "int8", "uint4": "uint8"}
 
 
 def write_safetensors(path: Path, tensors: dict[str, Any]) -> None:

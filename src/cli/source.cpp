@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "frontend/load.h"
+#include "frontend/stablehlo.h"
 #include "loops/parse.h"
 #include "ops/lower.h"
 
@@ -30,7 +31,8 @@ Result<Source> read_source(const std::string& path) {
 
 Result<loops::Program> program_of(const Source& source) {
   const size_t first = source.text.find_first_not_of(" \t\r\n");
-  const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{');
+  const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{') ||
+                        frontend::looks_like_stablehlo(source.text);
   if (!exported) return loops::parse_and_verify(source.text, source.name);
   LL_TRY(const graph::Graph graph, frontend::parse_graph(source.text, frontend::Form::training, source.name));
   auto lowered = ops::lower(graph);
