@@ -31,7 +31,9 @@ def advantages(values: jax.Array, rewards: jax.Array, last: jax.Array) -> jax.Ar
     return found
 
 
-def program(params: dict, state: tuple, observations: jax.Array, taken: jax.Array, rewards: jax.Array, old: jax.Array):
+def program(
+    params: dict, state: tuple, observations: jax.Array, taken: jax.Array, rewards: jax.Array, old: jax.Array
+) -> tuple:
     _, values = network(params, observations)
     advantage = advantages(values[:-1], rewards, values[-1])
     targets = advantage + values[:-1]

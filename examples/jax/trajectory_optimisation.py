@@ -1,4 +1,4 @@
-"""A step of trajectory optimisation: a cart-pole swing-up, shooting through 30 steps, Adam on the gradient of the cost."""
+"""A step of trajectory optimisation: a cart-pole swing-up by shooting through 30 steps, with Adam on the gradient."""
 
 import jax
 import jax.numpy as jnp

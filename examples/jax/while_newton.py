@@ -1,4 +1,4 @@
-"""Inverse kinematics of a planar arm by 20 damped Gauss-Newton steps, as lax.while_loop with a counter, for many goals."""
+"""Inverse kinematics of a planar arm for many goals: 20 damped Gauss-Newton steps, lax.while_loop with a counter."""
 
 import jax
 import jax.numpy as jnp

@@ -124,7 +124,7 @@ def as_function(
         def initialise(key: Any, *args: Any) -> Any:
             return target.init(key, *args, **kwargs)
 
-        variables = jax.eval_shape(initialise, key, *inputs) if seed is None else initialise(key, *inputs)
+        variables = jax.eval_shape(initialise, key, *inputs) if seed is None else compute(initialise, key, *inputs)
         return (lambda params, *args, **options: target.apply(params, *args, **options)), (variables, *inputs)
     if kind == "nnx":
         from flax import nnx
@@ -168,6 +168,22 @@ def with_gradient(function: Callable[..., Any], loss: Callable[[Any], Any] | Non
 
 
 # ---- arguments ----
+
+
+def compute(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function that makes values, compiled as a whole and in haste; as it stands if it can not be traced."""
+    import jax
+
+    try:
+        lowered = jax.jit(function).lower(*arguments)
+    except (TypeError, ValueError):  # it needs values, or gives what is not an array
+        return function(*arguments)
+    return compile_in_haste(lowered)(*arguments)
+
+
+def compile_in_haste(lowered: Any) -> Any:
+    """Compiles for the CPU with little optimisation: programs run once here, and compiling takes most of the time."""
+    return lowered.compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def is_array(leaf: Any) -> bool:

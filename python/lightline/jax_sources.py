@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lightline.jax_capture import module_kind
+from lightline.jax_capture import compute, module_kind
 from lightline.sources import Program, SourceError, import_file
 
 FRAMEWORKS = {"jax": "jax", "flax": "jax", "optax": "jax", "equinox": "jax", "haiku": "jax", "torch": "torch"}
@@ -91,7 +91,7 @@ def make_inputs(inputs: Callable[..., Any], fake: bool, seed: int) -> Any:
             return jax.eval_shape(make, *arguments)
         except (TypeError, ValueError):  # it needs values, or gives what is not an array
             pass
-    return make(*arguments)
+    return compute(make, *arguments)
 
 
 def make_module(kind: type, arguments: Any, fake: bool, seed: int) -> Any:

@@ -43,6 +43,6 @@ def tensor_bytes(name: str, tensor: Any) -> tuple[str, bytes]:
     if hasattr(tensor, "detach"):
         import torch
 
-        dense = tensor.detach().cpu().contiguous()
+        dense = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
         return DTYPES[dtype], dense.reshape(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
     return DTYPES[dtype], tensor.tobytes()

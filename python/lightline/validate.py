@@ -53,7 +53,7 @@ def run_jax(program: sources.Program, options: argparse.Namespace) -> None:
     import jax
     import numpy
 
-    from lightline.jax_capture import prepare_step, with_names
+    from lightline.jax_capture import compile_in_haste, prepare_step, with_names
 
     call = prepare_step(program.target, program.inputs, program.kwargs, options.backward, seed=options.seed)
     tensors = {f"in.arg{i}": numpy.array(array) for i, array in enumerate(call.concrete())}
@@ -61,7 +61,7 @@ def run_jax(program: sources.Program, options: argparse.Namespace) -> None:
     folder = Path(options.folder)
     captured = with_names(call, program.name, lowered.as_text())
     (folder / "program_stablehlo.mlir").write_text(captured.artefact())
-    outputs = jax.tree.leaves(lowered.compile()(*call.concrete()))
+    outputs = jax.tree.leaves(compile_in_haste(lowered)(*call.concrete()))
     tensors.update({f"out.{i}": numpy.array(leaf) for i, leaf in enumerate(outputs)})
     write_safetensors(folder / "tensors.safetensors", tensors)
 

@@ -138,8 +138,9 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
   }
   LL_TRY(const std::vector<Tensor> results, execute(lowered.program, inputs, backend));
   std::vector<report::ValidatedOutput> outputs;
+  const bool is_torch = path.ends_with(".json");  // there, what an input becomes is no result of the program
   for (size_t i = 0; i < results.size(); ++i) {
-    if (lowered.program.outputs[i].replaces != loops::none) continue;
+    if (is_torch && lowered.program.outputs[i].replaces != loops::none) continue;
     const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
     if (expected == nullptr)
       return Error{ErrorCode::shape,
@@ -165,12 +166,15 @@ int validate(const Options& options) {
   report::ValidateReport report;
   report.program = options.file;
   report.seed = options.seed;
-  for (const std::string form : {"training", "core"}) {
-    if (options.form != "both" && options.form != form) continue;
+  const bool is_jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
+  for (const std::string form : {"training", "core", "stablehlo"}) {
+    if (is_jax != (form == "stablehlo")) continue;
+    if (!is_jax && options.form != "both" && options.form != form) continue;
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};
-      auto outputs = validate_program(folder.path() + "/program_" + form + ".json", *tensors, backend);
+      const std::string path = folder.path() + "/program_" + form + (is_jax ? ".mlir" : ".json");
+      auto outputs = validate_program(path, *tensors, backend);
       if (outputs.ok())
         run.outputs = std::move(outputs).value();
       else
@@ -187,8 +191,9 @@ int validate(const Options& options) {
 void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("validate", "Run a program here and in its framework, and compare");
-  command->add_option("FILE", options->file, "model.py, module:function, or a definition.json")->required();
-  command->add_option("--form", options->form, "Which form of the program")
+  command->add_option("FILE", options->file, "A file of PyTorch or JAX, module:function, or a definition.json")
+      ->required();
+  command->add_option("--form", options->form, "Which form of a PyTorch program")
       ->check(CLI::IsMember({"training", "core", "both"}))
       ->capture_default_str();
   command->add_option("--backend", options->backend, "What runs our side")
@@ -204,6 +209,7 @@ void add_validate(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  lightline validate examples/pytorch/transformer_block.py\n"
+      "  lightline validate examples/jax/mppi.py\n"
       "  lightline validate model.py --scale 0.1 --backend c\n"
       "  lightline validate model.py --backward --json");
   command->callback([options, &action] { action = [options] { return validate(*options); }; });

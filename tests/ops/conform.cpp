@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/internal_error.h"
 #include "base/tensor_io.h"
-#include "frontend/torch_export.h"
+#include "frontend/load.h"
 #include "loops/compile.h"
 #include "loops/interpret.h"
 #include "loops/print.h"
@@ -83,8 +83,11 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
     const auto input = uint32_t(std::stoul(std::string(std::string_view(field.unescaped_key()))));
     one.written[input] = std::string_view(field.value().get_string());
   }
-  simdjson::ondemand::object program = document["program"].get_object();
-  one.program = std::string_view(program.raw_json());
+  simdjson::ondemand::value program = document["program"];
+  if (program.type() == simdjson::ondemand::json_type::string)
+    one.program = std::string_view(program.get_string());
+  else
+    one.program = std::string_view(program.get_object().value().raw_json());
   simdjson::ondemand::array tolerance;
   if (document["tolerance"].get_array().get(tolerance) == simdjson::SUCCESS) {
     std::vector<double> parts;
@@ -98,7 +101,7 @@ Tensor copy(const Tensor& tensor) { return Tensor::dense_copy(tensor.view()); }
 
 // Lowers the case and lays out its arguments; prints the reason where that fails.
 bool prepare(Case& one, const Tensors& tensors) try {
-  auto graph = frontend::parse_torch_export(one.program, one.id);
+  auto graph = frontend::parse_graph(one.program, frontend::Form::training, one.id);
   if (!graph.ok()) return print(one, "frontend", false, to_string(graph.error())), false;
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;
