@@ -289,7 +289,7 @@ def read_export(path: Path) -> CapturedJax:
     try:
         exported = export.deserialize(bytearray(path.read_bytes()))
         text = str(exported.mlir_module())
-    except OSError as error:
+    except (OSError, ImportError) as error:  # reading an export takes the package flatbuffers
         raise SourceError(str(error)) from error
     except Exception as error:
         raise SourceError(f"{path} is not what jax.export serialises: {type(error).__name__}: {error}") from error
