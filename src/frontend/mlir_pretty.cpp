@@ -54,6 +54,7 @@ void Parser::pretty(Operation& op) {
     // what has no operands and no types ends where the next operation begins
     if (op.name == "sdy.mesh" && token_.kind == TokenKind::word) break;
     item(op, items);
+    if (!op.result_types.empty()) break;  // a constant's type belongs to its value
   }
   finish_types(op);
   trailing_regions(op, items);

@@ -324,6 +324,7 @@ class Builder {
       if (node.arguments.empty()) first_unsigned = building.is_unsigned[id];
       node.arguments.push_back({"", graph::ValueRef{id}});
     }
+    if (has_unsigned_indices(op, node, building)) node.arguments.push_back({"index_unsigned", true});
     if (first_unsigned) node.arguments.push_back({"unsigned", true});
     if (!op.result_types.empty() && op.result_types[0].is_unsigned) node.arguments.push_back({"result_unsigned", true});
     for (const auto& [name, value] : op.attributes)
@@ -333,6 +334,17 @@ class Builder {
     add_results(op, building, node, ids);
     building.graph.nodes.push_back(std::move(node));
     give(op, frame, std::move(ids));
+  }
+
+  // Of the operators that take places: the first operand that is one.
+  static bool has_unsigned_indices(const Operation& op, const graph::Node& node, const Building& building) {
+    const size_t n = node.arguments.size();
+    const size_t at = op.name == "stablehlo.gather" || op.name == "stablehlo.dynamic_slice" ? 1
+                      : op.name == "stablehlo.dynamic_update_slice"                         ? 2
+                      : op.name == "stablehlo.scatter"                                      ? n / 2
+                                                                                            : n;
+    const auto* ref = at < n ? std::get_if<graph::ValueRef>(&node.arguments[at].value) : nullptr;
+    return ref && building.is_unsigned[ref->id];
   }
 
   void add_region(const Operation& op, size_t index, Frame& frame, graph::Node& node) {

@@ -12,10 +12,12 @@
 #include "base/stream.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
+#include "frontend/stablehlo.h"
 #include "loops/interpret.h"
 #include "loops/parse.h"
 #include "loops/print.h"
 #include "loops/verify.h"
+#include "ops/lower.h"
 
 namespace lightline::fuzz {
 
@@ -140,6 +142,25 @@ inline void run_loops(std::string_view input) {
   for (const loops::ArrayId id : program->inputs)
     inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
   LL_CHECK(in_words(loops::interpret(*program, inputs)));
+}
+
+// StableHLO text: what is accepted becomes loops or is refused in words, and runs if it is tiny.
+inline void run_stablehlo(std::string_view input) {
+  const auto in_words = [](const auto& result) {
+    return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
+  };
+  const Result<graph::Graph> graph = frontend::parse_stablehlo(input, "input");
+  LL_CHECK(in_words(graph));
+  if (!graph.ok()) return;
+  const Result<ops::Lowered> lowered = ops::lower(*graph);
+  LL_CHECK(in_words(lowered));
+  if (!lowered.ok() || !is_tiny(lowered->program)) return;
+  std::vector<Tensor> inputs;
+  for (const loops::ArrayId id : lowered->program.inputs) {
+    const loops::Array& array = lowered->program.arrays[id];
+    inputs.push_back(random_tensor(array.dtype, array.shape, 1 + inputs.size(), 5));
+  }
+  LL_CHECK(in_words(loops::interpret(lowered->program, inputs)));
 }
 
 }  // namespace lightline::fuzz

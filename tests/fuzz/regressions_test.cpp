@@ -18,7 +18,8 @@ const Target targets[] = {{"npy", run_npy},
                           {"npz", run_npz},
                           {"safetensors", run_safetensors},
                           {"decompress", run_decompress},
-                          {"loops", run_loops}};
+                          {"loops", run_loops},
+                          {"stablehlo", run_stablehlo}};
 
 // Raw bytes: read_file would undo the compression that is under test.
 std::string raw_bytes(const std::filesystem::path& path) {

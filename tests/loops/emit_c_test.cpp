@@ -112,6 +112,8 @@ TEST(EmitC, Functions) {
         case Signature::make_complex: return type == "f32";
         case Signature::complex_part:
         case Signature::conjugate: return is_complex;
+        case Signature::to_bits: return is_real;
+        case Signature::from_bits: return type == "i32" || type == "i64";
       }
       return false;
     };
@@ -122,6 +124,8 @@ TEST(EmitC, Functions) {
       result = "bool";
     if (f.signature == Signature::make_complex) result = "c64";
     if (f.signature == Signature::complex_part || (is_complex && f.signature == Signature::magnitude)) result = "f32";
+    if (f.signature == Signature::to_bits) result = type == "f64" ? "i64" : "i32";
+    if (f.signature == Signature::from_bits) result = type == "i64" ? "f64" : "f32";
     const bool is_infix =
         !std::isalpha(f.text[0]) || f.text == "and" || f.text == "or" || f.text == "div" || f.text == "mod";
     std::string value = is_infix       ? fmt::format("x[i] {} y[i]", f.text)
