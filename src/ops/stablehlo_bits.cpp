@@ -13,7 +13,11 @@ Ex whole(const Ex& like, int64_t value) {
 }
 
 Ex shift_left(const Scalar&, const Values& v) { return call(Function::shl, v[0], v[1]); }
-Ex shift_right_arithmetic(const Scalar&, const Values& v) { return call(Function::shr, v[0], v[1]); }
+// An unsigned byte has no sign to extend unless it is taken for a signed one.
+Ex shift_right_arithmetic(const Scalar& s, const Values& v) {
+  if (s.operand != DType::u8) return call(Function::shr, v[0], v[1]);
+  return convert(call(Function::shr, convert(v[0], DType::i8), convert(v[1], DType::i8)), DType::u8);
+}
 Ex shift_right_logical(const Scalar&, const Values& v) { return call(Function::ushr, v[0], v[1]); }
 
 // Bits are counted in i64: pairs, fours, bytes, then the sum of the bytes by one multiplication.
@@ -89,8 +93,38 @@ Ex reduced_precision(const Scalar& s, const Values& v) {
   return x;
 }
 
+// f16 is computed as f32, whose exponent has 3 bits more (its bias is greater by 112) and whose mantissa has 13 more.
+constexpr int64_t f16_bias = 112, f16_drop = 13;
+
+Ex bits_of_f16(const Ex& x) {
+  const Ex raw = call(Function::bits, x), size = call(Function::abs, x);
+  const auto masked = [&](const Ex& value, int64_t mask) { return call(Function::bitand_, value, whole(value, mask)); };
+  const Ex dropped = call(Function::ushr, masked(raw, 0x7FFFFFFF), whole(raw, f16_drop));
+  const Ex normal = dropped - whole(raw, f16_bias << 10);
+  const Ex small =
+      convert(select(size < std::ldexp(1.0, -14), size * std::ldexp(1.0, 24), number(size, 0.0)), DType::i32);
+  const Ex special = call(Function::bitor_, masked(dropped, 0x3FF), whole(raw, 0x7C00));
+  const Ex magnitude = select(call(Function::isfinite, x), select(size < std::ldexp(1.0, -14), small, normal), special);
+  const Ex sign = masked(call(Function::ushr, raw, whole(raw, 16)), 0x8000);
+  return convert(call(Function::bitor_, sign, magnitude), DType::i16);
+}
+
+Ex f16_of_bits(const Ex& bits) {
+  const Ex raw = convert(zero_extended(bits, DType::i16), DType::i32);
+  const auto masked = [&](int64_t mask) { return call(Function::bitand_, raw, whole(raw, mask)); };
+  const auto raised = [&](const Ex& value) { return call(Function::shl, value, whole(value, f16_drop)); };
+  const Ex magnitude = masked(0x7FFF);
+  const Ex normal = call(Function::from_bits, raised(magnitude) + whole(raw, f16_bias << 23));
+  const Ex special = call(Function::from_bits, raised(masked(0x3FF)) + whole(raw, 0x7F800000));
+  const Ex small = convert(magnitude, DType::f32) * std::ldexp(1.0, -24);
+  const Ex size =
+      select(magnitude >= whole(raw, 0x7C00), special, select(magnitude < whole(raw, 0x400), small, normal));
+  return select(masked(0x8000) != whole(raw, 0), -size, size);
+}
+
 // The bits of a value in an integer of its own width.
 Ex bits_as_integer(const Ex& x, DType dtype) {
+  if (dtype == DType::f16) return bits_of_f16(x);
   if (dtype == DType::bf16) {
     const Ex raw = call(Function::bits, x);
     return convert(call(Function::ushr, raw, whole(raw, 16)), DType::i16);
@@ -103,13 +137,14 @@ Ex bitcast(const Scalar& s, const Values& v) {
   if (from == to) return v[0];
   require(bits(from) == bits(to), "a bitcast changes the width of its elements");
   const auto supported = [](DType d) {
-    return is_integer(d) || d == DType::f32 || d == DType::f64 || d == DType::bf16;
+    return is_integer(d) || d == DType::f32 || d == DType::f64 || d == DType::bf16 || d == DType::f16;
   };
   if (!supported(from) || !supported(to)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
   const Ex raw = bits_as_integer(v[0], from);
   if (to == DType::bf16)
     return call(Function::from_bits,
                 call(Function::shl, convert(raw, DType::i32), whole(convert(raw, DType::i32), 16)));
+  if (to == DType::f16) return f16_of_bits(raw);
   if (is_float(to)) return call(Function::from_bits, raw);
   return convert(raw, to);
 }

@@ -188,7 +188,7 @@ def solvers(suite: Suite) -> None:
 
 def factorisations(suite: Suite) -> None:
     """What has no loops is named, with its shapes."""
-    suite.call("jnp.linalg.qr", X(4, 3), runs=False)
+    suite.call("jnp.linalg.qr", X(4, 3), tolerance=LOOSE)
     suite.call("jnp.linalg.svd", X(4, 3), full_matrices=False, runs=False)
     suite.call("jnp.linalg.svdvals", X(4, 3), runs=False)
     suite.call("jnp.linalg.eigh", X(4, 4, symmetric=True), runs=False)
