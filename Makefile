@@ -27,12 +27,12 @@ demo: build ## a short tour of what lightline does
 	@scripts/demo build/lightline
 
 test: ## all tests, with one closing line: N passed, N failed, N skipped
-	@scripts/setup build test python torch
+	@scripts/setup build test python torch jax
 	$(call compile,release,all)
 	@scripts/run_tests build
 
 test-long: ## the tests with long cases, then again under the address and undefined-behaviour sanitizers
-	@scripts/setup build test python torch long
+	@scripts/setup build test python torch jax long
 	$(call compile,release,all)
 	@LIGHTLINE_LONG=1 scripts/run_tests build
 	$(call compile,debug,all)

@@ -1,8 +1,9 @@
-"""Captures PyTorch programs as the files that `lightline import` reads.
+"""Captures PyTorch and JAX programs as the files that `lightline import` reads.
 
-Nothing is computed: models and inputs live on fake tensors, so a program of any size is captured in little memory.
+Nothing is computed: models and inputs are shapes, so a program of any size is captured in little memory.
 
     python -m lightline.capture model.py -o model.json
+    python -m lightline.capture program_of_jax.py -o program.mlir
     python -m lightline.capture package.module:function -o function.json
     python -m lightline.capture problem/definition.json --workload 0 -o problem.json
 """
@@ -19,7 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lightline import sources
+from lightline import jax_capture, sources
+from lightline.jax_capture import CapturedJax
 
 MAX_KEPT_ELEMENTS = 1 << 16
 
@@ -61,12 +63,14 @@ def capture(
     core: bool = True,
     loss: Callable[[Any], Any] | None = None,
     **kwargs: Any,
-) -> Captured:
-    """Captures a module or function on example inputs.
+) -> Captured | CapturedJax:
+    """Captures a module or function on example inputs; a program of JAX as `jax_capture.capture` does.
 
     With `training`, the program is the forward and the backward pass together: `loss` maps the outputs to a scalar
     (default: the mean squares of all floating outputs), and the results are the loss and all parameters' gradients.
     """
+    if is_jax(target, inputs, kwargs):
+        return jax_capture.capture(target, *inputs, name=name, training=training, loss=loss, **kwargs)
     import torch
 
     module = sources.as_module(target)
@@ -87,6 +91,18 @@ def capture(
     with torch.no_grad():
         values = kept_values(exported, inputs, kwargs)
     return Captured(label, traced, decomposed, values)
+
+
+def is_jax(target: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the target is a Flax module or made by JAX, or an input is an array of JAX."""
+    if jax_capture.module_kind(target) or type(target).__module__.startswith(("jax", "jaxlib")):
+        return True
+    if "jax" not in sys.modules:
+        return False
+    import jax
+
+    leaves = jax.tree.leaves((inputs, kwargs))
+    return any(isinstance(leaf, jax.Array | jax.ShapeDtypeStruct) for leaf in leaves)
 
 
 def export(module: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -149,9 +165,15 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m lightline.capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "source", help="model.py (Model, get_inputs, get_init_inputs), module:function, or a definition.json"
+        "source",
+        help="model.py (Model, get_inputs, get_init_inputs), a JAX file (program, inputs), module:function, "
+        "a definition.json, or what jax.export serialised (.bin, .jax_export)",
     )
-    parser.add_argument("-o", "--output", help="program JSON, or .jsonl for both forms; default: standard output")
+    parser.add_argument(
+        "-o",
+        "--output",
+        help="program JSON or StableHLO text, or a corpus line if it ends in .jsonl; default: standard output",
+    )
     parser.add_argument(
         "--form", choices=["training", "core"], default="training", help="as traced, or after run_decompositions()"
     )
@@ -162,18 +184,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="scale the sizes of a model.py down by this factor")
     options = parser.parse_args(arguments)
     try:
-        program = sources.load(options.source, workload=options.workload, scale=options.scale, fake=True)
-        captured = capture(
-            program.target, *program.inputs, name=program.name, training=options.backward, **program.kwargs
-        )
+        captured = capture_source(options)
     except sources.SourceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if options.output:
+    if isinstance(captured, CapturedJax):
+        if options.output:
+            captured.save(options.output)
+        else:
+            print(captured.artefact(), end="")
+    elif options.output:
         captured.save(options.output, options.form)
     else:
         print(json.dumps(captured.program(options.form)))
     return 0
+
+
+def capture_source(options: argparse.Namespace) -> Captured | CapturedJax:
+    path = Path(options.source)
+    if path.suffix in (".bin", ".jax_export"):
+        return jax_capture.read_export(path)
+    program = sources.load(options.source, workload=options.workload, scale=options.scale, fake=True)
+    make = jax_capture.capture if program.framework == "jax" else capture
+    return make(program.target, *program.inputs, name=program.name, training=options.backward, **program.kwargs)
 
 
 class _Callable(ModuleType):

@@ -1,4 +1,5 @@
-"""Finds programs and example inputs in the forms people keep them: KernelBench, functions, SOL-ExecBench problems."""
+"""Finds the program and its example inputs in the forms people keep them: KernelBench files, functions, SOL-ExecBench
+problems. Programs of JAX are found in jax_sources."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ class Program:
     target: Any
     inputs: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
+    framework: str = "torch"
 
 
 def load(source: str, *, workload: int = 0, scale: float = 1.0, fake: bool = True, seed: int = 0) -> Program:
@@ -34,6 +36,10 @@ def load(source: str, *, workload: int = 0, scale: float = 1.0, fake: bool = Tru
     if path.suffix == ".json":
         return load_definition(path, workload, fake, seed)
     if path.suffix == ".py":
+        from lightline import jax_sources
+
+        if jax_sources.framework_of_file(path) == "jax":
+            return jax_sources.load_file(path, scale, fake, seed)
         return load_file(path, scale, fake, seed)
     if ":" in source:
         return load_function(source, fake, seed)
@@ -237,6 +243,10 @@ def load_function(source: str, fake: bool, seed: int) -> Program:
         raise SourceError(
             f"'{module_name}' needs a function {function_name}_inputs or get_inputs that gives the example inputs"
         )
+    from lightline import jax_sources
+
+    if jax_sources.framework_of_module(module) == "jax":
+        return jax_sources.load_function(function_name, function, inputs, fake, seed)
     maker = Maker(fake, seed)
     with maker.model():
         target = function() if inspect.isclass(function) else function

@@ -1,7 +1,8 @@
 """One half of `lightline validate`: captures a program, runs the framework on random inputs, and writes both down.
 
 The other half, in C++, lowers the program, runs it on the same inputs and compares. Files written to the folder:
-program_training.json, program_core.json and tensors.safetensors with "in.NAME" by graph input and "out.N" by output.
+program_training.json and program_core.json, or program_stablehlo.mlir for a JAX program, and tensors.safetensors with
+"in.NAME" by graph input and "out.N" by output.
 A GraphNet sample is its own program: only the tensors are written.
 """
 
@@ -10,43 +11,14 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import struct
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from lightline import graphnet, sources
 from lightline.capture import export, serialise
-
-SAFETENSORS_DTYPES = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8",
-    "bool": "BOOL", "complex64": "C64",
-}  # fmt: skip
-
-
-def write_safetensors(path: Path, tensors: dict[str, Any]) -> None:
-    import torch
-
-    header: dict[str, Any] = {}
-    chunks: list[bytes] = []
-    offset = 0
-    for name, tensor in tensors.items():
-        dense = tensor.detach().cpu().contiguous()
-        dtype = str(dense.dtype).removeprefix("torch.")
-        if dtype not in SAFETENSORS_DTYPES:
-            raise sources.SourceError(f"'{name}' is {dtype}, which Lightline does not have")
-        data = dense.reshape(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
-        header[name] = {
-            "dtype": SAFETENSORS_DTYPES[dtype],
-            "shape": list(dense.shape),
-            "data_offsets": [offset, offset + len(data)],
-        }
-        chunks.append(data)
-        offset += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(chunks))
+from lightline.tensor_files import write_safetensors
 
 
 def graph_inputs(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -69,15 +41,39 @@ def graph_inputs(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def run(options: argparse.Namespace) -> None:
-    import torch
-    from torch.utils._pytree import tree_leaves
-
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     if graphnet.is_sample(Path(options.source)):
         tensors = graphnet.run_sample(Path(options.source), options.seed)
         return write_safetensors(Path(options.folder) / "tensors.safetensors", tensors)
     program = sources.load(
         options.source, workload=options.workload, scale=options.scale, fake=False, seed=options.seed
     )
+    if program.framework == "jax":
+        return run_jax(program, options)
+    return run_torch(program, options)
+
+
+def run_jax(program: sources.Program, options: argparse.Namespace) -> None:
+    import jax
+    import numpy
+
+    from lightline.jax_capture import compile_in_haste, prepare_step, with_names
+
+    call = prepare_step(program.target, program.inputs, program.kwargs, options.backward, seed=options.seed)
+    tensors = {f"in.arg{i}": numpy.array(array) for i, array in enumerate(call.concrete())}
+    lowered = call.lower(program.name)
+    folder = Path(options.folder)
+    captured = with_names(call, program.name, lowered.as_text())
+    (folder / "program_stablehlo.mlir").write_text(captured.artefact())
+    outputs = jax.tree.leaves(compile_in_haste(lowered)(*call.concrete()))
+    tensors.update({f"out.{i}": numpy.array(leaf) for i, leaf in enumerate(outputs)})
+    write_safetensors(folder / "tensors.safetensors", tensors)
+
+
+def run_torch(program: sources.Program, options: argparse.Namespace) -> None:
+    import torch
+    from torch.utils._pytree import tree_leaves
+
     module = sources.as_module(program.target)
     folder = Path(options.folder)
     if options.backward:

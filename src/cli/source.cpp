@@ -5,6 +5,7 @@
 #include "frontend/fx_text.h"
 #include "frontend/load.h"
 #include "frontend/samples.h"
+#include "frontend/stablehlo.h"
 #include "loops/parse.h"
 #include "ops/lower.h"
 
@@ -33,7 +34,7 @@ Result<Source> read_source(const std::string& path) {
 Result<Loops> loops_of(const Source& source) {
   const size_t first = source.text.find_first_not_of(" \t\r\n");
   const bool exported = source.text.starts_with("PK") || (first != std::string::npos && source.text[first] == '{') ||
-                        frontend::is_fx_text(source.text);
+                        frontend::looks_like_stablehlo(source.text) || frontend::is_fx_text(source.text);
   if (!exported) {
     LL_TRY(loops::Program program, loops::parse_and_verify(source.text, source.name));
     const size_t inputs = program.inputs.size();

@@ -139,8 +139,9 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
   }
   LL_TRY(const std::vector<Tensor> results, execute(lowered.program, inputs, backend));
   std::vector<report::ValidatedOutput> outputs;
+  const bool is_torch = path.ends_with(".json");  // there, what an input becomes is no result of the program
   for (size_t i = 0; i < results.size(); ++i) {
-    if (lowered.program.outputs[i].replaces != loops::none) continue;
+    if (is_torch && lowered.program.outputs[i].replaces != loops::none) continue;
     const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
     if (expected == nullptr)
       return Error{ErrorCode::shape,
@@ -167,11 +168,14 @@ int validate(const Options& options) {
   report.program = options.file;
   report.seed = options.seed;
   const bool sample = frontend::is_sample_folder(options.file);
-  const std::vector<std::string> forms =
-      sample ? std::vector<std::string>{"text"} : std::vector<std::string>{"training", "core"};
+  const bool is_jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
+  const std::vector<std::string> forms = sample   ? std::vector<std::string>{"text"}
+                                         : is_jax ? std::vector<std::string>{"stablehlo"}
+                                                  : std::vector<std::string>{"training", "core"};
   for (const std::string& form : forms) {
-    if (!sample && options.form != "both" && options.form != form) continue;
-    const std::string program = sample ? options.file : folder.path() + "/program_" + form + ".json";
+    if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
+    const std::string program =
+        sample ? options.file : folder.path() + "/program_" + form + (is_jax ? ".mlir" : ".json");
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};
@@ -194,9 +198,9 @@ void add_validate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("validate", "Run a program here and in its framework, and compare");
   command
       ->add_option("FILE", options->file,
-                   "model.py, module:function, a definition.json, or the folder of a GraphNet sample")
+                   "A file of PyTorch or JAX, module:function, a definition.json, or the folder of a GraphNet sample")
       ->required();
-  command->add_option("--form", options->form, "Which form of the program")
+  command->add_option("--form", options->form, "Which form of a PyTorch program")
       ->check(CLI::IsMember({"training", "core", "both"}))
       ->capture_default_str();
   command->add_option("--backend", options->backend, "What runs our side")
@@ -212,6 +216,7 @@ void add_validate(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  lightline validate examples/pytorch/transformer_block.py\n"
+      "  lightline validate examples/jax/mppi.py\n"
       "  lightline validate model.py --scale 0.1 --backend c\n"
       "  lightline validate model.py --backward --json");
   command->callback([options, &action] { action = [options] { return validate(*options); }; });

@@ -6,6 +6,7 @@
 #include "frontend/fx_text.h"
 #include "frontend/json_fields.h"
 #include "frontend/samples.h"
+#include "frontend/stablehlo.h"
 #include "frontend/torch_export.h"
 
 namespace lightline::frontend {
@@ -61,11 +62,12 @@ Status for_each_program(const std::string& path, Form form, const std::function<
     JsonObject o;
     if (const auto root = parse_json(parser, line); root.ok() && root->get(o) == simdjson::SUCCESS) {
       for (const auto& [key, value] : o) {
+        std::string_view text;
         if (key == key_of(form)) e.program = simdjson::minify(value);
+        if (key == "stablehlo" && e.program.empty() && value.get(text) == simdjson::SUCCESS) e.program = text;
         if (is_program_key(key)) continue;
         if (!e.carried.empty()) e.carried += ',';
         e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
-        std::string_view text;
         if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
           e.name = std::string(text);
       }
@@ -78,10 +80,12 @@ Result<graph::Graph> parse_graph(std::string_view content, Form form, std::strin
   if (content.empty())
     return Error{ErrorCode::parse,
                  fmt::format("there is no program in {} form", key_of(form)),
-                 "corpus entries hold programs under \"training\" and \"core\"",
+                 "corpus entries hold programs under \"training\" and \"core\", or text under \"stablehlo\"",
                  {std::string(file)}};
   const bool zip = content.starts_with("PK");
+  const bool mlir = !zip && looks_like_stablehlo(content);
   LL_TRY(graph::Graph graph, zip                   ? parse_pt2(content, file)
+                             : mlir                ? parse_stablehlo(content, file)
                              : is_fx_text(content) ? parse_fx_text(content, file)
                                                    : parse_torch_export(content, file));
   graph.name = stem(file);

@@ -12,11 +12,12 @@ namespace lightline::frontend {
 
 enum class Form : uint8_t { training, core };  // as traced, or after run_decompositions()
 
-// One line of a corpus: a JSON object with programs under "training" and "core"; other keys are carried through.
+// One line of a corpus: a JSON object with programs under "training" and "core", or the text of one under "stablehlo";
+// other keys are carried through.
 struct CorpusEntry {
   int64_t line = 0;
   std::string name;     // "problem", "name" or "id" of the entry, else the line number
-  std::string program;  // JSON text of the program in the asked form; empty if the entry has none
+  std::string program;  // JSON text of the program in the asked form, or StableHLO text; empty if there is neither
   std::string carried;  // the other keys as JSON members, without braces: "problem":"x","sol_ms":1.5
 };
 
@@ -26,7 +27,8 @@ bool is_corpus(const std::string& path);
 // Calls `entry` for every line; a line that is not a JSON object is an entry whose `program` is empty.
 Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry);
 
-// A single program: a .pt2 archive, program JSON (also a corpus line), or the folder or text of a GraphNet sample.
+// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the folder or text of a
+// GraphNet sample.
 Result<graph::Graph> load_graph(const std::string& path, Form form);
 Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file);
 

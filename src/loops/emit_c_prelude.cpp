@@ -63,6 +63,7 @@ LL_FN int64_t ll_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 &&
   LL_FN T ll_sign_##N(T a) { return (T)((a > 0) - (a < 0)); }                                                 \
   LL_FN T ll_shl_##N(T a, T b) { return b < 0 || b >= (T)(8 * sizeof(T)) ? 0 : (T)((U)a << b); }              \
   LL_FN T ll_shr_##N(T a, T b) { return b < 0 || b >= (T)(8 * sizeof(T)) ? (T)(a < 0 ? -1 : 0) : (T)(a >> b); } \
+  LL_FN T ll_ushr_##N(T a, T b) { return b < 0 || b >= (T)(8 * sizeof(T)) ? 0 : (T)((U)a >> b); }             \
   static __attribute__((unused)) T ll_pow_##N(T base, T exponent) {                                           \
     if (exponent < 0) return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 == 0 ? (T)1 : (T)-1) : (T)0;       \
     uint64_t result = 1, square = (uint64_t)(int64_t)base;                                                    \
@@ -75,6 +76,11 @@ LL_INTEGER(int32_t, uint32_t, i32)
 LL_INTEGER(int16_t, uint16_t, i16)
 LL_INTEGER(int8_t, uint8_t, i8)
 LL_INTEGER(uint8_t, uint8_t, u8)
+
+LL_FN int32_t ll_bits_f32(float x) { int32_t i; __builtin_memcpy(&i, &x, 4); return i; }
+LL_FN int64_t ll_bits_f64(double x) { int64_t i; __builtin_memcpy(&i, &x, 8); return i; }
+LL_FN float ll_from_bits_i32(int32_t i) { float x; __builtin_memcpy(&x, &i, 4); return x; }
+LL_FN double ll_from_bits_i64(int64_t i) { double x; __builtin_memcpy(&x, &i, 8); return x; }
 
 /* Toward zero; NaN and what lies outside give the least integer. */
 LL_FN int64_t ll_to_i64_f64(double x) { return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN; }

@@ -31,6 +31,8 @@ enum class Signature : uint8_t {
   make_complex,  // f32 -> c64
   complex_part,  // c64 -> f32
   conjugate,     // c64 -> c64
+  to_bits,       // f32 -> i32, f64 -> i64
+  from_bits,     // i32 -> f32, i64 -> f64
 };
 
 struct FunctionInfo {

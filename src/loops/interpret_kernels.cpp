@@ -1,6 +1,8 @@
 #include "loops/interpret_kernels.h"
 
 #include <array>
+#include <bit>
+#include <type_traits>
 
 #include "loops/interpret_element.h"
 
@@ -140,6 +142,7 @@ Kernel float_kernel(Function function) {
     LL_UNARY(isfinite, bool(std::isfinite(x)));
     LL_UNARY(signbit, bool(std::signbit(x)));
     LL_BINARY(complex_, Complex(float(x), float(y)));
+    LL_UNARY(bits, scalar::bits_of(x));
     default: return transcendental_kernel<T>(function);
   }
 }
@@ -169,6 +172,12 @@ Kernel integer_kernel(Function function) {
     LL_WRAPPED_UNARY(bitnot, ~x);
     LL_WRAPPED_BINARY(shl, scalar::shift_left(x, y, int(8 * sizeof(I))));
     LL_WRAPPED_BINARY(shr, scalar::shift_right(x, y, int(8 * sizeof(I))));
+    LL_WRAPPED_BINARY(ushr, scalar::shift_right_logical(uint64_t(std::make_unsigned_t<I>(x)), y, int(8 * sizeof(I))));
+    case Function::from_bits:
+      if constexpr (sizeof(I) == 8)
+        return &unary<int64_t, [](int64_t x) { return std::bit_cast<double>(x); }>;
+      else
+        return &unary<int64_t, [](int64_t x) { return std::bit_cast<float>(int32_t(x)); }>;
     default: return order_kernel<int64_t>(function);
   }
 }

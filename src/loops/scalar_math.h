@@ -1,6 +1,7 @@
 // What each scalar function means on one value. A function of floats is computed in its own type throughout.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -106,6 +107,14 @@ inline int64_t shift_left(int64_t a, int64_t by, int width) {
 inline int64_t shift_right(int64_t a, int64_t by, int width) {
   return by < 0 || by >= width ? (a < 0 ? -1 : 0) : a >> by;
 }
+
+inline int64_t shift_right_logical(uint64_t a, int64_t by, int width) {
+  return by < 0 || by >= width ? 0 : int64_t(a >> by);
+}
+
+// In the lanes of integers, which are 64 bits wide.
+inline int64_t bits_of(double x) { return std::bit_cast<int64_t>(x); }
+inline int64_t bits_of(float x) { return std::bit_cast<int32_t>(x); }
 
 // Complex arithmetic goes through f64, so that each part is rounded once and nothing overflows on the way.
 inline Complex narrow(std::complex<double> z) { return Complex(float(z.real()), float(z.imag())); }

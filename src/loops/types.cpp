@@ -32,6 +32,8 @@ bool accepts(Signature signature, DType type) {
     case Signature::make_complex: return type == DType::f32;
     case Signature::complex_part:
     case Signature::conjugate: return complex;
+    case Signature::to_bits: return floating;
+    case Signature::from_bits: return type == DType::i32 || type == DType::i64;
   }
   return false;
 }
@@ -42,7 +44,9 @@ std::string_view expected(Signature signature) {
     case Signature::magnitude: return "numbers";
     case Signature::fractional:
     case Signature::floating:
+    case Signature::to_bits:
     case Signature::test: return "floats";
+    case Signature::from_bits: return "i32 or i64";
     case Signature::real:
     case Signature::power: return "real numbers";
     case Signature::integer: return "integers";
@@ -175,6 +179,7 @@ Result<ValueType> TypeChecker::result_of(ExprId id, ValueType argument) {
                          signature == Signature::test || signature == Signature::make_complex;
     if (!decided) {
       if (signature == Signature::logic || signature == Signature::complex_part || signature == Signature::conjugate ||
+          signature == Signature::to_bits || signature == Signature::from_bits ||
           (signature == Signature::integer && argument.kind == ValueType::Kind::floating_literal))
         return error(id, fmt::format("'{}' takes {}, not a {} literal", written(function), expected(signature),
                                      signature == Signature::integer ? "float" : "number"));
@@ -198,6 +203,8 @@ Result<ValueType> TypeChecker::result_of(ExprId id, ValueType argument) {
     case Signature::magnitude: type = type == DType::c64 ? DType::f32 : type; break;
     case Signature::make_complex: type = DType::c64; break;
     case Signature::complex_part: type = DType::f32; break;
+    case Signature::to_bits: type = type == DType::f64 ? DType::i64 : DType::i32; break;
+    case Signature::from_bits: type = type == DType::i64 ? DType::f64 : DType::f32; break;
     default: break;
   }
   program_.exprs[id].type = type;

@@ -54,9 +54,13 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
   const Indices index = new_indices(tensor.shape, IndexKind::parallel, compute.loops);
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  const std::vector<Sum> own = coordinates, viewed = through_view(tensor.view, std::move(coordinates));
+  if (viewed == own && program_.arrays[base].shape == tensor.shape) {  // views that undo each other
+    algebra_.release(mark);
+    return base;
+  }
   std::vector<ExprId> subscripts;
-  for (const Sum& sum : through_view(tensor.view, std::move(coordinates)))
-    subscripts.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : viewed) subscripts.push_back(algebra_.emit(program_, sum));
   compute.body = program_.read(base, subscripts);
   compute.result = program_.add_array("", tensor.dtype, tensor.shape);
   algebra_.release(mark);
@@ -333,11 +337,53 @@ std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& i
   return results;
 }
 
+// ---- tensors known by formula ----
+
+void Lowering::know(const Tensor& fresh, Formula formula) {
+  LL_CHECK(fresh.view == none);
+  formulas_.insert_or_assign(fresh.storage, std::move(formula));
+}
+
+const Formula* Lowering::formula_of(const Tensor& tensor) const {
+  const auto found = formulas_.find(tensor.storage);
+  return found == formulas_.end() ? nullptr : &found->second;
+}
+
+std::optional<Ix> Lowering::known_index(const Tensor& tensor, const Indices& at) {
+  const Formula* formula = formula_of(tensor);
+  if (!formula || !formula->index) return std::nullopt;
+  return formula->index(stored_indices(tensor, at));
+}
+
+std::optional<int64_t> Lowering::known_constant(const Tensor& tensor) {
+  if (tensor.size() != 1) return std::nullopt;
+  const auto index = known_index(tensor, Indices(tensor.shape.size(), constant_index(0)));
+  return index && index->sum.terms.empty() ? std::optional(index->sum.constant) : std::nullopt;
+}
+
+Indices Lowering::stored_indices(const Tensor& tensor, const Indices& index) {
+  std::vector<Sum> coordinates;
+  for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
+  Indices stored;
+  for (Sum& sum : coordinates) stored.push_back({this, std::move(sum)});
+  return stored;
+}
+
 // ---- reading ----
 
 Ex Lowering::read(const Tensor& tensor, const Indices& index) {
   require(int64_t(index.size()) == tensor.rank(),
           fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
+  const Formula* formula = formula_of(tensor);
+  if (!formula) return read_stored(tensor, index);
+  const Indices stored = stored_indices(tensor, index);
+  if (formula->index)
+    if (const auto known = formula->index(stored)) return convert(value(*known), tensor.dtype);
+  return formula->value ? formula->value(stored) : read_stored(tensor, index);
+}
+
+Ex Lowering::read_stored(const Tensor& tensor, const Indices& index) {
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
   if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));

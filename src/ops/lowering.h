@@ -58,6 +58,16 @@ struct Tensor {
   int64_t size() const;
 };
 
+// What every element of a tensor is, as an expression in its indices that reads nothing: a constant, an iota, the
+// counter of a loop, and what is computed from them. Reads of such a tensor take the expression.
+struct Formula {
+  std::function<std::optional<Ix>(const Indices&)> index;  // an integer that fits the dtype, as a subscript
+  std::function<Ex(const Indices&)> value;                 // in the compute type of the tensor's dtype
+  std::optional<Literal> constant;                         // the same value everywhere, known now
+  std::optional<int64_t> iota;                             // the dimension whose index is the value
+  int weight = 1;                                          // length of the expression
+};
+
 // One coordinate of the viewed tensor: constant + sum of coefficient * coordinate of the view.
 struct AffineRow {
   int64_t constant = 0;
@@ -123,13 +133,21 @@ class Lowering {
                int64_t step = 1);  // step may be negative
   Tensor select(const Tensor& base, int64_t dim, int64_t index);
   Tensor select(const Tensor& base, int64_t dim, const Ix& step);  // of a repeat, inside its block
-  Tensor expand(const Tensor& base, Shape shape);                  // broadcast to `shape`, aligned at the right
+  // The box of extents `shape` that begins at `start`, subscripts that hold in the block: of a repeat's counter.
+  Tensor window(const Tensor& base, const Indices& start, Shape shape);
+  Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
   Tensor unsqueeze(const Tensor& base, int64_t dim);
   Tensor squeeze(const Tensor& base, int64_t dim);
   Tensor whole(const Tensor& tensor) const;        // the storage that a tensor shows, as it is
   int64_t storage_offset(const Tensor& tensor);    // row-major place of its first element in the storage
   Tensor cast(const Tensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
   Tensor copy(const Tensor& tensor);
+
+  // ---- tensors known by formula ----
+  void know(const Tensor& fresh, Formula formula);        // of a tensor that was just made
+  const Formula* formula_of(const Tensor& tensor) const;  // of the storage that a tensor shows; null if there is none
+  std::optional<Ix> known_index(const Tensor& tensor, const Indices& at);  // an element, if a subscript can say it
+  std::optional<int64_t> known_constant(const Tensor& tensor);             // the one element of an integer tensor
 
   // ---- reading ----
   Ex read(const Tensor& tensor, const Indices& index);
@@ -169,6 +187,8 @@ class Lowering {
   };
 
   Tensor fresh(DType dtype, Shape shape);
+  Indices stored_indices(const Tensor& tensor, const Indices& index);
+  Ex read_stored(const Tensor& tensor, const Indices& index);
   Tensor add_view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);
   std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates);
   void push(loops::Statement statement);
@@ -182,6 +202,7 @@ class Lowering {
   std::vector<Storage> storages_;
   std::vector<View> views_;
   std::unordered_map<uint64_t, NamedView> named_views_;  // by storage and view
+  std::unordered_map<uint32_t, Formula> formulas_;       // by storage
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int64_t> name_counts_;  // how often a name was wished for again
   uint32_t group_ = loops::none;

@@ -46,6 +46,8 @@ Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
       result.open = false;
       break;
     case loops::Signature::complex_part: result.type = DType::f32; break;
+    case loops::Signature::to_bits: result.type = typed.type == DType::f64 ? DType::i64 : DType::i32; break;
+    case loops::Signature::from_bits: result.type = typed.type == DType::i64 ? DType::f64 : DType::f32; break;
     default: break;
   }
   return result;

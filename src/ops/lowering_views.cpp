@@ -155,14 +155,20 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
 
 Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
   dim = wrap_dim(dim, base.rank());
+  Indices start(base.shape.size(), constant_index(0));
+  start[size_t(dim)] = step;
   Shape shape = base.shape;
-  shape.erase(shape.begin() + dim);
+  shape[size_t(dim)] = 1;
+  return squeeze(window(base, start, std::move(shape)), dim);
+}
+
+Tensor Lowering::window(const Tensor& base, const Indices& start, Shape shape) {
   loops::Compute compute;
   compute.is_view = true;
   const size_t mark = algebra_.mark();
   Indices index = new_indices(shape, loops::IndexKind::parallel, compute.loops);
-  index.insert(index.begin() + dim, step);
-  compute.body = read(base, index).id;
+  for (size_t i = 0; i < index.size(); ++i) index[i] = index[i] + start[i];
+  compute.body = read_stored(base, index).id;
   algebra_.release(mark);
   const Tensor result = fresh(base.dtype, std::move(shape));
   compute.result = storages_[result.storage].array;

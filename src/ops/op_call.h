@@ -42,6 +42,7 @@ class OpCall {
   std::string_view overload() const;  // "dim_IntList" of aten.sum.dim_IntList, or ""
 
   // ---- arguments ----
+  const std::optional<Tensor>& value(graph::ValueId id) const { return values_[id]; }
   const graph::Argument* argument(std::string_view name) const;  // null if absent
   bool has(std::string_view name) const;                         // present and not None
   Tensor tensor(std::string_view name) const;

@@ -105,6 +105,7 @@ const Registry& Registry::all() {
     family("spectral", register_fourier);
     family("linear algebra", register_linear_algebra);
     family("higher-order", register_higher_order);
+    family("StableHLO", register_stablehlo);
     return r;
   }();
   return registry;

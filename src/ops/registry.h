@@ -77,5 +77,6 @@ void register_interpolation(Registry& registry);
 void register_fourier(Registry& registry);
 void register_linear_algebra(Registry& registry);
 void register_higher_order(Registry& registry);
+void register_stablehlo(Registry& registry);
 
 }  // namespace lightline::ops

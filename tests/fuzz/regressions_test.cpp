@@ -20,7 +20,8 @@ const Target targets[] = {{"npy", run_npy},
                           {"decompress", run_decompress},
                           {"loops", run_loops},
                           {"fx_text", run_fx_text},
-                          {"tar", run_tar}};
+                          {"tar", run_tar},
+                          {"stablehlo", run_stablehlo}};
 
 // Raw bytes: read_file would undo the compression that is under test.
 std::string raw_bytes(const std::filesystem::path& path) {

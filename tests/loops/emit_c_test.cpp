@@ -112,6 +112,8 @@ TEST(EmitC, Functions) {
         case Signature::make_complex: return type == "f32";
         case Signature::complex_part:
         case Signature::conjugate: return is_complex;
+        case Signature::to_bits: return is_real;
+        case Signature::from_bits: return type == "i32" || type == "i64";
       }
       return false;
     };
@@ -122,6 +124,8 @@ TEST(EmitC, Functions) {
       result = "bool";
     if (f.signature == Signature::make_complex) result = "c64";
     if (f.signature == Signature::complex_part || (is_complex && f.signature == Signature::magnitude)) result = "f32";
+    if (f.signature == Signature::to_bits) result = type == "f64" ? "i64" : "i32";
+    if (f.signature == Signature::from_bits) result = type == "i64" ? "f64" : "f32";
     const bool is_infix =
         !std::isalpha(f.text[0]) || f.text == "and" || f.text == "or" || f.text == "div" || f.text == "mod";
     std::string value = is_infix       ? fmt::format("x[i] {} y[i]", f.text)
@@ -441,6 +445,11 @@ TEST(EmitC, FusedRows) {
        10,
        {},
        {1e-3, 1e-3}});
+  cases.push_back({"a column beside its fill",
+                   program("a: f32[3], c: f32[3]", "p",
+                           "m: f32[3, 1, 1] = for i, j, k: a[i] * 2\nn: f32[3, 1, 1] = for i, j, k: c[i] * 2\nb: "
+                           "f32[3, 1, 1] = for i, j, k: m[i, 0, 0] + n[i, 0, 0]\np: f32[3, 1, 2] = for i, j, k: b[i, "
+                           "0, k - 1 | 0]")});
   cases.push_back(
       {"neighbours", program("x: f32[100, 90]", "b, c",
                              "a: f32[100, 90] = for i, j: exp(x[i, j])\nb: f32[100, 90] = for i, j: a[i, j] + a[i, j - "

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -30,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from programs import bytes_of, exported, find_operator, in_place_form, one_node
+from programs import exported, find_operator, in_place_form, one_node
+from runner import BACKENDS, Case, run
 from specs import (
     ALL,
     BF16,
@@ -46,7 +45,6 @@ from specs import (
     I64,
     INTEGERS,
     NUMBERS,
-    SAFETENSORS_NAMES,
     SHORT_NAMES,
     U8,
     T,
@@ -76,20 +74,6 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-BACKENDS = ("interpreter", "c")
-
-
-@dataclass
-class Case:
-    id: str
-    operator: str
-    dtype: str
-    program: dict[str, Any]
-    inputs: list[torch.Tensor]
-    outputs: list[torch.Tensor | None]  # None: no such result
-    written: dict[int, torch.Tensor]  # inputs that are written in place, as they are afterwards
-    tolerance: tuple[float, float] | None = None
-    runs: bool = True  # False: has a part that can not run, so only shapes and dtypes are checked
 
 
 @dataclass
@@ -102,6 +86,7 @@ class Suite:
     found: list[Case] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)  # cases that PyTorch itself does not accept
+    framework: str = "PyTorch"
 
     def case(
         self,
@@ -180,102 +165,12 @@ def _first_line(error: Exception) -> str:
 # ---- running ----
 
 
-@dataclass
-class Report:
-    """What came of one case file."""
-
-    name: str
-    seed: int
-    triples: int = 0  # cases, each an (operator, dtype, attributes) triple, that agree on every backend
-    lowered: int = 0  # further cases that can not run, and whose shapes and dtypes agree
-    failures: list[str] = field(default_factory=list)
-    proved: dict[str, set[str]] = field(default_factory=dict)  # operator to dtypes without a failure
-
-    def summary(self) -> str:
-        more = f", {self.lowered} lowered only" if self.lowered else ""
-        return f"{self.name}: {self.triples} cases pass{more}, {len(self.failures)} fail (LIGHTLINE_SEED={self.seed})"
-
-
 def collect(name: str, seed: int, only: str = "") -> Suite:
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     suite = Suite(name, seed, only)
     importlib.import_module(f"cases_{name}").cases(suite)
     return suite
-
-
-def write(suite: Suite, folder: Path) -> None:
-    """cases.jsonl and data.safetensors, as lightline_conform reads them."""
-    tensors: dict[str, torch.Tensor] = {}
-    with (folder / "cases.jsonl").open("w") as lines:
-        for number, case in enumerate(suite.found):
-            names: dict[str, Any] = {"inputs": [], "outputs": [], "written": {}}
-            for kind, values in (("inputs", case.inputs), ("outputs", case.outputs)):
-                for i, value in enumerate(values):
-                    key = f"{number}.{kind}.{i}"
-                    names[kind].append(key if value is not None else None)
-                    if value is not None:
-                        tensors[key] = value
-            for i, value in case.written.items():
-                names["written"][str(i)] = f"{number}.written.{i}"
-                tensors[f"{number}.written.{i}"] = value
-            line: dict[str, Any] = {"id": case.id, "runs": case.runs, **names, "program": case.program}
-            if case.tolerance:
-                line["tolerance"] = list(case.tolerance)
-            lines.write(json.dumps(line) + "\n")
-    write_safetensors(folder / "data.safetensors", tensors)
-
-
-def write_safetensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    header: dict[str, Any] = {}
-    chunks: list[bytes] = []
-    offset = 0
-    for name, tensor in tensors.items():
-        data = bytes_of(tensor)
-        header[name] = {
-            "dtype": SAFETENSORS_NAMES[SHORT_NAMES[tensor.dtype]],
-            "shape": list(tensor.shape),
-            "data_offsets": [offset, offset + len(data)],
-        }
-        chunks.append(data)
-        offset += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(chunks))
-
-
-def run(suite: Suite, tool: Path, folder: Path, backends: Sequence[str] = BACKENDS) -> Report:
-    write(suite, folder)
-    command = [str(tool), str(folder), *(backends if len(backends) == 1 else ())]
-    # compiled code of the tests stays out of the user's cache
-    environment = {"LIGHTLINE_CACHE": str(tool.parent / "conformance-cache"), **os.environ}
-    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
-    report = Report(suite.name, suite.seed)
-    report.failures += [f"not accepted by PyTorch: {text}" for text in suite.broken]
-    passed: dict[str, set[str]] = {}
-    failed: dict[str, str] = {}
-    for line in process.stdout.splitlines():
-        result = json.loads(line)
-        if result["pass"]:
-            passed.setdefault(result["id"], set()).add(result["backend"])
-        else:
-            failed[result["id"]] = failed.get(result["id"], "") + f"\n    {result['backend']}: {result['message']}"
-    disproved: set[tuple[str, str]] = set()
-    for case in suite.found:
-        wanted = set(backends) if case.runs else {"lowering"}
-        if case.id not in failed and passed.get(case.id, set()) >= wanted:
-            report.triples += case.runs
-            report.lowered += not case.runs
-            if case.runs and not case.operator.startswith("module "):
-                report.proved.setdefault(case.operator, set()).add(case.dtype)
-        else:
-            reason = failed.get(case.id, f"\n    no result; lightline_conform ended with code {process.returncode}")
-            report.failures.append(f"{case.id}{reason}")
-            disproved.add((case.operator, case.dtype))
-    for name, dtype in disproved:
-        report.proved.get(name, set()).discard(dtype)
-    report.proved = {name: dtypes for name, dtypes in report.proved.items() if dtypes}
-    return report
 
 
 def fresh_seed() -> int:

@@ -38,21 +38,6 @@ SHORT_NAMES = {
     torch.bool: "bool",
     torch.complex64: "c64",
 }
-SAFETENSORS_NAMES = {
-    "f64": "F64",
-    "f32": "F32",
-    "f16": "F16",
-    "bf16": "BF16",
-    "f8e4m3": "F8_E4M3",
-    "f8e5m2": "F8_E5M2",
-    "i64": "I64",
-    "i32": "I32",
-    "i16": "I16",
-    "i8": "I8",
-    "u8": "U8",
-    "bool": "BOOL",
-    "c64": "C64",
-}
 SPECIAL = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -1.5)
 
 

@@ -1,0 +1,125 @@
+"""Conformance cases as files, what `lightline_conform` says of them, and the report. Knows no framework."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from lightline.tensor_files import write_safetensors
+
+BACKENDS = ("interpreter", "c")
+
+
+@dataclass
+class Case:
+    id: str
+    operator: str
+    dtype: str
+    program: dict[str, Any] | str  # JSON of torch.export, or StableHLO text
+    inputs: list[Any]
+    outputs: list[Any]  # None: no such result
+    written: dict[int, Any]  # inputs that are written in place, as they are afterwards
+    tolerance: tuple[float, float] | None = None
+    runs: bool = True  # False: has a part that can not run, so only shapes and dtypes are checked
+
+
+class Cases(Protocol):
+    """What a suite of cases has."""
+
+    name: str
+    seed: int
+    framework: str
+    found: list[Case]
+    broken: list[str]  # cases that the framework itself does not accept
+
+
+@dataclass
+class Report:
+    """What came of one case file."""
+
+    name: str
+    seed: int
+    triples: int = 0  # cases, each an (operator, dtype, attributes) triple, that agree on every backend
+    lowered: int = 0  # further cases that can not run, and whose shapes and dtypes agree
+    failures: list[str] = field(default_factory=list)
+    proved: dict[str, set[str]] = field(default_factory=dict)  # operator to dtypes without a failure
+    agreed: list[Case] = field(default_factory=list)
+
+    def summary(self) -> str:
+        more = f", {self.lowered} lowered only" if self.lowered else ""
+        return f"{self.name}: {self.triples} cases pass{more}, {len(self.failures)} fail (LIGHTLINE_SEED={self.seed})"
+
+
+def write(suite: Cases, folder: Path) -> None:
+    """cases.jsonl and data.safetensors, as lightline_conform reads them."""
+    tensors: dict[str, Any] = {}
+    with (folder / "cases.jsonl").open("w") as lines:
+        for number, case in enumerate(suite.found):
+            names: dict[str, Any] = {"inputs": [], "outputs": [], "written": {}}
+            for kind, values in (("inputs", case.inputs), ("outputs", case.outputs)):
+                for i, value in enumerate(values):
+                    key = f"{number}.{kind}.{i}"
+                    names[kind].append(key if value is not None else None)
+                    if value is not None:
+                        tensors[key] = value
+            for i, value in case.written.items():
+                names["written"][str(i)] = f"{number}.written.{i}"
+                tensors[f"{number}.written.{i}"] = value
+            line: dict[str, Any] = {"id": case.id, "runs": case.runs, **names, "program": case.program}
+            if case.tolerance:
+                line["tolerance"] = list(case.tolerance)
+            lines.write(json.dumps(line) + "\n")
+    write_safetensors(folder / "data.safetensors", tensors)
+
+
+def run(suite: Cases, tool: Path, folder: Path, backends: Sequence[str] = BACKENDS) -> Report:
+    write(suite, folder)
+    command = [str(tool), str(folder), *(backends if len(backends) == 1 else ())]
+    # compiled code of the tests stays out of the user's cache
+    environment = {"LIGHTLINE_CACHE": str(tool.parent / "conformance-cache"), **os.environ}
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
+    report = Report(suite.name, suite.seed)
+    report.failures += [f"not accepted by {suite.framework}: {text}" for text in suite.broken]
+    passed: dict[str, set[str]] = {}
+    failed: dict[str, str] = {}
+    for line in process.stdout.splitlines():
+        result = json.loads(line)
+        if result["pass"]:
+            passed.setdefault(result["id"], set()).add(result["backend"])
+        else:
+            failed[result["id"]] = failed.get(result["id"], "") + f"\n    {result['backend']}: {result['message']}"
+    disproved: set[tuple[str, str]] = set()
+    for case in suite.found:
+        wanted = set(backends) if case.runs else {"lowering"}
+        if case.id not in failed and passed.get(case.id, set()) >= wanted:
+            report.agreed.append(case)
+            report.triples += case.runs
+            report.lowered += not case.runs
+            if case.runs and not case.operator.startswith("module "):
+                report.proved.setdefault(case.operator, set()).add(case.dtype)
+        else:
+            reason = failed.get(case.id, f"\n    no result; lightline_conform ended with code {process.returncode}")
+            report.failures.append(f"{case.id}{reason}")
+            disproved.add((case.operator, case.dtype))
+    for name, dtype in disproved:
+        report.proved.get(name, set()).discard(dtype)
+    report.proved = {name: dtypes for name, dtypes in report.proved.items() if dtypes}
+    return report
+
+
+def record(build: Path, family: str, triples: int, proved: dict[str, set[str]]) -> None:
+    """build/conformance.json: for each operator the dtypes that its definition was proved for."""
+    path = build / "conformance.json"
+    summary = json.loads(path.read_text()) if path.exists() else {"schema": "lightline.conformance", "version": 1}
+    families = summary.setdefault("families", {})
+    families[family] = {
+        "triples": triples,
+        "operators": {name: sorted(dtypes) for name, dtypes in sorted(proved.items())},
+    }
+    summary["families"] = dict(sorted(families.items()))
+    path.write_text(json.dumps(summary, indent=1) + "\n")
