@@ -139,7 +139,7 @@ class Analyzer {
     if (!needed) return;
     if (around.counts()) {
       operations_[operation].opaque = true;
-      ++opaque_[node.name];
+      if (seen_opaque_.insert(&node).second) ++opaque_[node.name];
     }
     for (const ArrayId operand : node.operands) want(around, operation, operand, Piece::whole(shape(operand)));
   }
@@ -496,6 +496,7 @@ class Analyzer {
   std::set<ArrayId> returned_;
   std::set<ArrayId> used_outside_;
   std::map<std::string, int64_t> opaque_;
+  std::set<const loops::Opaque*> seen_opaque_;
   bool in_view_ = false;
   bool branches_ = false;
   Analysis out_;
