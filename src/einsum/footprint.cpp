@@ -164,6 +164,55 @@ Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) 
   return longest_run({seen.begin(), seen.end()});
 }
 
+std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent) {
+  constexpr double max_runs = 160;
+  const Range longest = run_of_values(form, points, extent);
+  const Piece own = project(points, variables_of(form));
+  if (form.terms.size() < 2 || !own.cuts.empty() || own.bounds_empty()) return {longest};
+  // By coefficient: those that leave no gap make a run, the others say where runs start.
+  std::vector<size_t> order(form.terms.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto step = [&](size_t i) { return std::abs(form.terms[i].second * own.box[i].step); };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return step(a) < step(b); });
+  HalfSpace starts{form.constant, {}};
+  Piece outer;
+  int64_t reach = 0;
+  double runs = 1;
+  bool gap = false;
+  for (const size_t i : order) {
+    const int64_t count = own.box[i].count(), c = form.terms[i].second;
+    gap |= count > 1 && step(i) > reach + 1;
+    if (!gap) {
+      starts.constant += c * (c > 0 ? own.box[i].lo : own.box[i].hi);
+      reach += step(i) * (count - 1);
+      continue;
+    }
+    if (step(i) <= reach) return {longest};  // runs that overlap
+    starts.terms.emplace_back(int(outer.box.size()), c);
+    outer.box.push_back(own.box[i]);
+    runs *= double(count);
+    if (runs > max_runs) return {longest};
+  }
+  if (!gap || reach == 0) return {longest};
+  std::vector<Range> list;
+  for_each_point(outer, [&](const std::vector<int64_t>& at) {
+    int64_t start = starts.constant;
+    for (size_t i = 0; i < at.size(); ++i) start += starts.terms[i].second * at[i];
+    if (const Range run = within({start, start + reach, 1}, extent); run.hi >= run.lo) list.push_back(run);
+  });
+  return list.empty() ? std::vector{longest} : list;
+}
+
+std::vector<Piece> Footprint::pieces() const {
+  if (blocks.empty()) return {piece};
+  std::vector<Piece> list;
+  for (const Range& block : blocks) {
+    list.push_back(piece);
+    list.back().box[dimension] = block;
+  }
+  return list;
+}
+
 // ---- subscripts ----
 
 bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subscript& into) const {
@@ -416,7 +465,12 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
       const double most = known > 0 ? known : std::min(double(extents[d]), count(project(points, kept)));
       expected *= most / std::max(1.0, double(result.piece.box[d].count()));
     } else {
-      result.piece.box[d] = run_of_values(subscripts[d].affine, points, extents[d]);
+      std::vector<Range> runs = runs_of_values(subscripts[d].affine, points, extents[d]);
+      result.piece.box[d] = runs[0];
+      if (runs.size() > 1 && result.blocks.empty()) {
+        result.dimension = d;
+        result.blocks = std::move(runs);
+      }
     }
   }
   result.expected = expected * count(result.piece);

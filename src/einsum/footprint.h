@@ -12,7 +12,10 @@ namespace lightline::einsum {
 using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
 
 struct Footprint {
-  Piece piece;          // of the array read: the elements touched, or fewer
+  Piece piece;                // of the array read: the elements touched, or fewer
+  size_t dimension = 0;       // whose values come in blocks, if there are any
+  std::vector<Range> blocks;  // such as the first half of every head: each gives a piece
+  std::vector<Piece> pieces() const;
   double expected = 0;  // elements that a gather usually touches; equal to the piece's if nothing depends on data
 };
 
@@ -53,6 +56,9 @@ class Footprints {
   const KnownValues& known_;
 };
 
+// The values of constant + terms over a piece within [0, extent) as runs, such as 256 h + d with d < 128; the longest
+// one alone where there are too many.
+std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 // The longest run of neighbouring values of constant + terms over a piece, within [0, extent).
 Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 

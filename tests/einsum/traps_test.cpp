@@ -270,6 +270,19 @@ TEST(Traps, AFlattenedTensorIsReadInFull) {
                      "+ j) mod 48]) }"),
             2 * 32 * 48);
 }
+TEST(Traps, KeysAndValuesInOneProductAreBothNeeded) {
+  const std::string text =
+      "program p(x: f32[8, 16], w: f32[512, 16]) -> (k, v) {\n"
+      "  h: f32[8, 512] = for s, n: sum r in 16: x[s, r] * w[n, r]\n"
+      "  k: f32[4, 8, 64] = view i, s, d: h[s, 128 * i + d]\n"
+      "  v: f32[4, 8, 64] = view i, s, d: h[s, 128 * i + d + 64]\n}";
+  EXPECT_EQ(macs(text), 8 * 512 * 16);
+  EXPECT_EQ(elements(text), 8 * 16 + 512 * 16 + 8 * 512);
+  std::string keys = text;
+  keys.replace(keys.find("(k, v)"), 6, "(k)");
+  EXPECT_EQ(macs(keys), 8 * 256 * 16);
+  EXPECT_EQ(elements(keys), 8 * 16 + 256 * 16 + 8 * 256);
+}
 TEST(Traps, WindowsOfAnImageAreTheImage) {
   const std::string text =
       "program p(x: f32[56, 56, 8], w: f32[16, 8]) -> (y) {\n"
