@@ -122,7 +122,7 @@ inline bool is_tiny(const loops::Program& program) {
     if (!count.ok()) return false;
     elements += double(*count);
   }
-  return elements < 1e5 && points_of(program, program.statements) < 1e6;
+  return elements < 2e4 && points_of(program, program.statements) < 5e4;
 }
 
 // What parses is printed to text that parses to the same program with the same comments, and prints as itself.
