@@ -65,6 +65,9 @@ Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, 
     bounds.operations.push_back({&operation, cost_of(operation.work, bytes, machine, options)});
     bounds.unfused_ms += bounds.operations.back().cost.ms;
   }
+  // The operators one by one move and do at least what all of them together must.
+  bounds.unfused_ms = std::max(bounds.unfused_ms, bounds.fused_ms);
+  bounds.unfused_bytes = std::max(bounds.unfused_bytes, bounds.fused_bytes);
   std::stable_sort(bounds.operations.begin(), bounds.operations.end(),
                    [](const OperationBound& a, const OperationBound& b) { return a.cost.ms > b.cost.ms; });
   if (bounds.fused_bytes > 0) bounds.intensity = analysis.work.total_macs() / bounds.fused_bytes;

@@ -116,7 +116,7 @@ class Analyzer {
     array = structure_.first_equal(array);
     if (!around.counts() && depth_[array] < around.trial) return;
     if (around.counts()) {
-      if (in_view_)
+      if (in_view_ && around.counters.empty())
         used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
       else
         read_by_[{reader, array}].add(piece);

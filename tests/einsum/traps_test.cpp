@@ -223,6 +223,17 @@ TEST(Traps, AnInnerLoopThatTheOuterDoesNotChangeRunsOnce) {
                 .work.transcendental_ops,
             5 * 64);
 }
+TEST(Traps, AViewInsideALoopIsReadByTheLoop) {
+  const Analysis a = analysis_of(
+      "program p(xs: f32[16, 64], h: f32[64]) -> (y) {\n"
+      "  y: f32[64] = repeat t in 16 carry (prev = h) {\n"
+      "    x: f32[64] = view i: xs[t, i]\n"
+      "    next: f32[64] = for i: prev[i] * x[i]\n"
+      "    yield (next)\n  }\n}");
+  ASSERT_EQ(a.operations.size(), 1u);
+  EXPECT_EQ(a.bytes(), 4 * (16 * 64 + 64 + 64));
+  EXPECT_EQ(a.operations[0].bytes(), a.bytes());
+}
 TEST(Traps, OnlyTheLastStepOfAnUnusedChainIsNeeded) {
   // the state does not feed on itself: only its last value counts
   EXPECT_EQ(analysis_of("program p(x: f32[100, 64], h: f32[64]) -> (y) {\n"
