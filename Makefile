@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 FUZZ_SECONDS ?= 300
 CXX_FILES = $$(git ls-files --cached --others --exclude-standard 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h')
-PYTHON_FILES = python tests scripts/run_tests
+PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/fuzz_seeds
 
 # $(call compile,PRESET,TARGETS): configures once, then builds. CMake itself notices changed build files.
 define compile
@@ -47,7 +47,7 @@ static: ## build-static/lightline, which needs no shared libraries beyond libc a
 	$(call compile,static,lightline)
 	@extra=$$(ldd build-static/lightline | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true); \
 	if [[ -n $$extra ]]; then echo "build-static/lightline still needs:"; echo "$$extra"; exit 1; fi
-	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE 'lib[cm]\.so\.[0-9]+' | xargs)"
+	@echo "build-static/lightline needs only: $$(ldd build-static/lightline | grep -oE '^\s*lib[cm]\.so\.[0-9]+' | xargs)"
 
 bench: ## speed, as ratios within one run
 	@scripts/setup build bench
@@ -58,7 +58,7 @@ lint: ## clang-format, clang-tidy and ruff
 	@scripts/setup build test python lint
 	@clang-format-16 --dry-run --Werror $(CXX_FILES)
 	$(call compile,release,all)
-	@git ls-files --cached --others --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-16 -p build --quiet --warnings-as-errors='*' 2>/dev/null
+	@scripts/tidy build
 	@if [[ -x .venv/bin/ruff ]]; then .venv/bin/ruff check $(PYTHON_FILES) && .venv/bin/ruff format --check $(PYTHON_FILES); else echo "note: ruff is not installed; Python files were not checked"; fi
 
 format: ## rewrite the sources as lint wants them
@@ -68,14 +68,16 @@ format: ## rewrite the sources as lint wants them
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fuzz
 	@scripts/setup build fuzz
-	$(call compile,fuzz,all)
+	$(call compile,fuzz,fuzzers)
+	@scripts/fuzz_seeds .cache/fuzz-loops >/dev/null
 	@for program in build-fuzz/tests/fuzz/fuzz_*; do \
 	  [[ -x $$program && ! -d $$program ]] || continue; \
-	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); \
-	  for folder in "tests/fuzz/regressions/$$name" tests/base/data examples/loops; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
+	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); words=(); \
+	  if [[ $$name == loops ]]; then seeds=(.cache/fuzz-loops/seeds); words=(-dict=.cache/fuzz-loops/words); fi; \
+	  for folder in "tests/fuzz/regressions/$$name" tests/base/data; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
 	  echo "fuzz_$$name: $(FUZZ_SECONDS) s"; \
 	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
-	    -artifact_prefix="$$corpus-" "$$corpus" "$${seeds[@]}"; \
+	    -artifact_prefix="$$corpus-" "$${words[@]}" "$$corpus" "$${seeds[@]}"; \
 	done
 
 clean: ## remove what was built; .venv and .cache stay

@@ -67,7 +67,7 @@ def capture(
     """Captures a module or function on example inputs; a program of JAX as `jax_capture.capture` does.
 
     With `training`, the program is the forward and the backward pass together: `loss` maps the outputs to a scalar
-    (default: the mean squares of all floating outputs), and the results are the loss and the gradients of all parameters.
+    (default: the mean squares of all floating outputs), and the results are the loss and all parameters' gradients.
     """
     if is_jax(target, inputs, kwargs):
         return jax_capture.capture(target, *inputs, name=name, training=training, loss=loss, **kwargs)

@@ -1,5 +1,6 @@
-"""Finds the program and its example inputs in the forms people keep them: KernelBench files, functions, SOL-ExecBench
-problems. Programs of JAX are found in jax_sources."""
+"""Finds programs and example inputs in the forms people keep them: KernelBench, functions, SOL-ExecBench problems.
+
+Programs of JAX are found in jax_sources."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 
 class SourceError(Exception):
@@ -48,6 +50,26 @@ def load(source: str, *, workload: int = 0, scale: float = 1.0, fake: bool = Tru
 # ---- tensors without memory ----
 
 
+def replace_tensors(module: Any, function: Any, recurse: bool = True) -> Any:
+    """What `module.to` and its kin do, for fake tensors: their storage can not be swapped, so they are replaced."""
+    import torch
+
+    seen = function.__dict__.setdefault("replaced", {})  # tied parameters stay tied
+    for child in module.children() if recurse else ():
+        replace_tensors(child, function)
+    for name, parameter in module._parameters.items():
+        if parameter is not None:
+            if id(parameter) not in seen:
+                with torch.no_grad():
+                    converted = torch.nn.Parameter(function(parameter), parameter.requires_grad)
+                seen[id(parameter)] = (converted, parameter)
+            module._parameters[name] = seen[id(parameter)][0]
+    for name, buffer in module._buffers.items():
+        if buffer is not None:
+            module._buffers[name] = function(buffer)
+    return module
+
+
 class Maker:
     """Makes models and inputs from a seed; with `fake`, everything floating is a fake tensor of one mode."""
 
@@ -65,7 +87,10 @@ class Maker:
         import torch
 
         torch.manual_seed(self.seed)
-        with self.mode or contextlib.nullcontext():
+        if self.mode is None:
+            yield
+            return
+        with self.mode, mock.patch.object(torch.nn.Module, "_apply", replace_tensors):
             yield
 
     @contextlib.contextmanager
@@ -107,7 +132,9 @@ def as_module(target: Any) -> Any:
 
     class Function(torch.nn.Module):
         def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return target(*args, **kwargs)
+            result = target(*args, **kwargs)
+            # named results such as those of torch.topk have no form on file
+            return tuple(result) if type(result).__module__ == "torch.return_types" else result
 
     return Function()
 

@@ -2,7 +2,7 @@
 
 The other half, in C++, lowers the program, runs it on the same inputs and compares. Files written to the folder:
 program_training.json and program_core.json, or program_stablehlo.mlir for a JAX program, and tensors.safetensors with
-"in.NAME" by graph input and "out.N" by output.
+"in.NAME" by graph input and "out.N" by output. A GraphNet sample is its own program: only the tensors are written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lightline import sources
+from lightline import graphnet, sources
 from lightline.capture import export, serialise
 from lightline.tensor_files import write_safetensors
 
@@ -41,6 +41,9 @@ def graph_inputs(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any])
 
 def run(options: argparse.Namespace) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    if graphnet.is_sample(Path(options.source)):
+        tensors = graphnet.run_sample(Path(options.source), options.seed)
+        return write_safetensors(Path(options.folder) / "tensors.safetensors", tensors)
     program = sources.load(
         options.source, workload=options.workload, scale=options.scale, fake=False, seed=options.seed
     )

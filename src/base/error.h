@@ -31,7 +31,8 @@ struct Where {
   int column = 0;
 };
 
-struct Error {
+// The static analyzer does not follow std::variant, so it takes a moved Error for uninitialised.
+struct Error {  // NOLINT(clang-analyzer-core.uninitialized.Assign)
   ErrorCode code = ErrorCode::internal;
   std::string message;  // what is wrong, in one sentence without a full stop
   std::string hint;     // what to do about it; may be empty

@@ -270,17 +270,22 @@ Status write_file(const std::string& path, std::string_view content) {
   return write_atomically(path, *compressed);
 }
 
-Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line) try {
-  LineSplitter splitter(line);
+Status for_each_piece(const std::string& path, const std::function<Status(std::string_view)>& piece) try {
   StreamDecoder decoder;
-  const Sink sink = [&](std::string_view piece) { return splitter.feed(piece); };
-  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, sink); });
-  if (status.ok()) status = decoder.finish(sink);
-  if (status.ok()) status = splitter.finish();
+  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, piece); });
+  if (status.ok()) status = decoder.finish(piece);
   if (!status.ok()) return with_file(std::move(status).error(), path);
   return status;
 } catch (const std::bad_alloc&) {
   return with_file(out_of_memory(), path);
+}
+
+Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line) {
+  LineSplitter splitter(line);
+  LL_DO(for_each_piece(path, [&](std::string_view piece) { return splitter.feed(piece); }));
+  Status status = splitter.finish();
+  if (!status.ok()) return with_file(std::move(status).error(), path);
+  return status;
 }
 
 bool file_exists(const std::string& path) {

@@ -1,4 +1,4 @@
-// Files in and out. Reading undoes .xz and .zst by content, not by name. Writing is atomic: a temporary
+// Files in and out. Reading undoes .xz, .zst and .gz by content, not by name. Writing is atomic: a temporary
 // file beside the target is renamed over it, so a failure leaves the old file whole.
 #pragma once
 
@@ -25,6 +25,9 @@ Result<std::string> compress_zst(std::string_view content);
 // Calls `line(number, text)` for every line of a (possibly compressed) file, decompressing as it goes; stops at the
 // first error and adds the file and the line to it. Lines are numbered from 1 and come without their "\n" or "\r\n".
 Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line);
+
+// Calls `piece` with the decompressed content of a file, piece by piece.
+Status for_each_piece(const std::string& path, const std::function<Status(std::string_view)>& piece);
 
 bool file_exists(const std::string& path);           // anything but a directory
 std::string content_hash(std::string_view content);  // 32 hex digits (XXH3, 128 bits), stable across versions

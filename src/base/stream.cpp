@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <lzma.h>
+#include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -16,6 +17,7 @@ constexpr std::string_view xz_magic(
     "7zXZ\0",
     6);
 constexpr std::string_view zst_magic("\x28\xB5\x2F\xFD", 4);
+constexpr std::string_view gz_magic("\x1F\x8B\x08", 3);
 constexpr size_t chunk_size = size_t(1) << 18;
 constexpr uint64_t xz_memory_limit = uint64_t(512) << 20;  // xz -9 needs 65 MiB
 constexpr int zst_window_log_limit = 27;                   // 128 MiB, the limit of the zstd program
@@ -138,6 +140,59 @@ class ZstDecoder : public Decoder {
   bool inside_frame_ = true;
 };
 
+// Members may follow one another, as in the output of `cat a.gz b.gz`.
+class GzDecoder : public Decoder {
+ public:
+  static Result<std::unique_ptr<Decoder>> create() {
+    auto decoder = std::unique_ptr<GzDecoder>(new GzDecoder);
+    if (inflateInit2(&decoder->stream_, 15 + 16) != Z_OK) return out_of_memory();
+    return std::unique_ptr<Decoder>(std::move(decoder));
+  }
+  GzDecoder(const GzDecoder&) = delete;
+  GzDecoder& operator=(const GzDecoder&) = delete;
+  ~GzDecoder() override { inflateEnd(&stream_); }
+
+  Status feed(std::string_view input, const Sink& sink) override {
+    while (!input.empty()) {
+      const size_t piece = std::min(input.size(), chunk_size);
+      LL_DO(feed_piece(input.substr(0, piece), sink));
+      input.remove_prefix(piece);
+    }
+    return Ok{};
+  }
+  Status finish(const Sink&) override { return inside_member_ ? Status(truncated(".gz")) : Status(Ok{}); }
+
+ private:
+  GzDecoder() : output_(chunk_size) {}
+
+  Status feed_piece(std::string_view input, const Sink& sink) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+    stream_.avail_in = uInt(input.size());
+    while (stream_.avail_in > 0 || stream_.avail_out == 0) {
+      if (!inside_member_) {
+        if (stream_.avail_in == 0) break;
+        inflateReset(&stream_);
+        inside_member_ = true;
+      }
+      stream_.next_out = output_.data();
+      stream_.avail_out = uInt(output_.size());
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      const size_t produced = output_.size() - stream_.avail_out;
+      if (produced > 0) LL_DO(sink({reinterpret_cast<const char*>(output_.data()), produced}));
+      if (code == Z_MEM_ERROR) return out_of_memory();
+      if (code == Z_BUF_ERROR) break;
+      if (code != Z_OK && code != Z_STREAM_END)
+        return corrupt(".gz", "it does not decode, its checksum is wrong, or other data follows");
+      inside_member_ = code != Z_STREAM_END;
+    }
+    return Ok{};
+  }
+
+  z_stream stream_{};
+  std::vector<Bytef> output_;
+  bool inside_member_ = true;
+};
+
 }  // namespace
 
 Status StreamDecoder::start(const Sink& sink) {
@@ -146,6 +201,8 @@ Status StreamDecoder::start(const Sink& sink) {
     LL_TRY(decoder_, XzDecoder::create());
   } else if (head.starts_with(zst_magic)) {
     LL_TRY(decoder_, ZstDecoder::create());
+  } else if (head.starts_with(gz_magic)) {
+    LL_TRY(decoder_, GzDecoder::create());
   } else {
     decoder_ = std::make_unique<PlainDecoder>();
   }

@@ -20,7 +20,7 @@ class Decoder {
   virtual Status finish(const Sink& sink) = 0;
 };
 
-// Recognises .xz and .zst by their first bytes and decodes them; anything else passes through.
+// Recognises .xz, .zst and .gz by their first bytes and decodes them; anything else passes through.
 class StreamDecoder {
  public:
   Status feed(std::string_view input, const Sink& sink);

@@ -28,7 +28,7 @@ struct TensorView {
   const std::byte* data = nullptr;
 };
 
-class Tensor {
+class Tensor {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see Error
  public:
   Tensor() = default;
   // Zero-filled; LL_CHECKs that the element count is representable. Use `allocate` for foreign sizes.

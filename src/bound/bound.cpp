@@ -9,7 +9,7 @@ Cost cost_of(const einsum::Work& work, double bytes, const machine::Machine& mac
   Cost cost;
   std::string unit = "matrix";
   double longest = 0;
-  for (const auto& [dtype, macs] : work.macs) {
+  for (const auto& [dtype, macs] : options.any_algorithm ? work.transformed_macs : work.macs) {
     if (macs <= 0) continue;
     // A complex product takes four real ones, or three with more additions.
     const double real = dtype == DType::c64 ? 3 * macs : macs;
@@ -56,7 +56,9 @@ Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, 
   bounds.fused_bytes = std::max(0.0, analysis.bytes() - on_chip);
   bounds.whole = cost_of(analysis.work, bounds.fused_bytes, machine, options);
   bounds.fused_ms = bounds.whole.ms;
-  bounds.algebraic_ms = bounds.fused_ms;
+  bounds.rewritten = cost_of(analysis.algebraic, bounds.fused_bytes, machine, options);
+  if (bounds.rewritten.ms >= bounds.fused_ms) bounds.rewritten = bounds.whole;
+  bounds.algebraic_ms = bounds.rewritten.ms;
   for (const einsum::Operation& operation : analysis.operations) {
     const double bytes = std::max(0.0, operation.operand_bytes + operation.result_bytes - on_chip);
     bounds.unfused_bytes += bytes;

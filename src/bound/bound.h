@@ -11,7 +11,8 @@ namespace lightline::bound {
 
 struct Options {
   machine::MathMode math = machine::MathMode::tf32;
-  bool warm = false;  // inputs and results may sit on chip: up to its capacity is taken off the traffic
+  bool any_algorithm = false;  // convolutions may use transform-domain algorithms
+  bool warm = false;           // inputs and results may sit on chip: up to its capacity is taken off the traffic
 };
 
 // What one kernel needs: the slowest of its units and its memory.
@@ -36,6 +37,7 @@ struct Bounds {
   double unfused_bytes = 0;
   double fused_bytes = 0;
   Cost whole;                              // of the fused tier
+  Cost rewritten;                          // of the algebraic tier
   double intensity = 0;                    // multiply-accumulates per byte of the fused tier
   double ridge = 0;                        // the intensity at which the matrix units and the memory take equally long
   std::vector<OperationBound> operations;  // slowest first

@@ -20,6 +20,8 @@ struct Options {
   std::string retype;
   std::string clock;
   std::string form = "training";
+  std::string algorithms = "standard";
+  bool values = false;
   bool warm = false;
   double measured = 0;
   size_t top = 10;
@@ -56,7 +58,7 @@ Status retype(loops::Program& program, const std::string& rule) {
   if (rule.empty()) return Ok{};
   const size_t equals = rule.find('=');
   const auto from = dtype_from_name(rule.substr(0, equals));
-  const auto to = equals == std::string::npos ? std::nullopt : dtype_from_name(rule.substr(equals + 1));
+  const auto to = dtype_from_name(equals == std::string::npos ? "" : rule.substr(equals + 1));
   if (!from || !to || compute_type(*from) != DType::f32 || compute_type(*to) != DType::f32 || !is_float(*from) ||
       !is_float(*to))
     return Error{ErrorCode::usage,
@@ -70,18 +72,26 @@ Status retype(loops::Program& program, const std::string& rule) {
 
 Status analyze_program(const Source& source, const std::string& carried, const std::vector<machine::Machine>& machines,
                        const Options& options, bool lines) {
-  LL_TRY(loops::Program program, program_of(source));
+  LL_TRY(Loops source_loops, loops_of(source));
+  loops::Program& program = source_loops.program;
   LL_DO(retype(program, options.retype));
-  const einsum::Analysis analysis = einsum::analyze(program);
+  einsum::KnownValues known;
+  for (size_t i = 0; i < source_loops.known.size() && options.values; ++i)
+    if (const auto& tensor = source_loops.known[i]; tensor && is_integer(tensor->dtype()))
+      known.emplace(program.inputs[i], &*tensor);
+  const einsum::Analysis analysis = einsum::analyze(program, known);
   for (const machine::Machine& m : machines) {
     report::AnalyzeReport report;
     report.program = source.name;
+    report.loops = &program;
     report.analysis = &analysis;
     report.machine = &m;
-    report.options = {math_of(options.math), options.warm};
+    report.options = {math_of(options.math), options.algorithms == "any", options.warm};
     report.bounds = bound::bound(analysis, m, report.options);
     if (options.measured > 0) report.measured_ms = options.measured;
-    report.assumptions = analysis.assumptions;
+    report.assumptions = source_loops.assumptions;
+    report.assumptions.insert(report.assumptions.end(), analysis.assumptions.begin(), analysis.assumptions.end());
+    if (!known.empty()) report.assumptions.emplace_back("indices have the values that the program file carries");
     print(options.json || lines ? report::to_json(report, options.top, carried, !lines)
                                 : report::to_text(report, options.top));
     if (!options.json && !lines && machines.size() > 1) print("\n");
@@ -124,7 +134,8 @@ void add_analyze(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("analyze", "Bound the time of a program on given hardware");
   command
-      ->add_option("FILE", options->file, "Loops, an exported program (.pt2 or JSON), or a corpus; - is standard input")
+      ->add_option("FILE", options->file,
+                   "Loops, an exported program (.pt2 or JSON), a GraphNet sample, or a corpus; - is standard input")
       ->required();
   command
       ->add_option("--arch", options->arch,
@@ -140,6 +151,12 @@ void add_analyze(CLI::App& app, Action& action) {
   command->add_option("--form", options->form, "Which form of a corpus entry to read (default training)")
       ->check(CLI::IsMember({"training", "core"}))
       ->option_text("training|core");
+  command
+      ->add_option("--algorithms", options->algorithms,
+                   "Arithmetic as written, or also transform-domain convolutions (default standard)")
+      ->check(CLI::IsMember({"standard", "any"}))
+      ->option_text("standard|any");
+  command->add_flag("--values", options->values, "Rely on the integer values that the program file carries (indices)");
   command->add_flag("--warm", options->warm, "Inputs and results may start and stay on chip");
   command->add_option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")
       ->check(CLI::PositiveNumber)

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,12 @@ struct Source {
 };
 // A file's text (.xz and .zst undone); "-" is standard input.
 Result<Source> read_source(const std::string& path);
+struct Loops {
+  loops::Program program;
+  std::vector<std::optional<Tensor>> known;  // values of program inputs that the artefact carries
+  std::vector<std::string> assumptions;      // of the front end
+};
+Result<Loops> loops_of(const Source& source);
 // The loops of a source: Affine Loop IR text, or an exported program (.pt2 or JSON) that is lowered first.
 Result<loops::Program> program_of(const Source& source);
 

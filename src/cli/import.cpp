@@ -88,8 +88,10 @@ void add_import(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("import", "Turn an exported program into loops");
   command
-      ->add_option("FILE", options->file,
-                   "A .pt2 archive, program JSON, or a corpus (.jsonl, also .xz and .zst); - is standard input")
+      ->add_option(
+          "FILE", options->file,
+          "A .pt2 archive, program JSON, the folder of a GraphNet sample, or a corpus (.jsonl, a folder of samples, "
+          ".tar; also .xz, .zst and .gz); - is standard input")
       ->required();
   command->add_option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
   command->add_option("--form", options->form, "Which form of a corpus entry to read")
@@ -101,6 +103,7 @@ void add_import(CLI::App& app, Action& action) {
       "Examples:\n"
       "  lightline import model.pt2 -o model.lir\n"
       "  lightline import corpus.jsonl.xz --stats\n"
+      "  lightline import samples.tar.xz --stats\n"
       "  lightline import corpus.jsonl.xz --form core --stats --json");
   command->callback([options, &action] {
     action = [options] { return frontend::is_corpus(options->file) ? import_corpus(*options) : import_one(*options); };

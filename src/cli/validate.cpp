@@ -12,6 +12,7 @@
 #include "base/tensor_io.h"
 #include "cli/cli.h"
 #include "frontend/load.h"
+#include "frontend/samples.h"
 #include "loops/compile.h"
 #include "loops/compile_process.h"
 #include "loops/interpret.h"
@@ -138,9 +139,9 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
   }
   LL_TRY(const std::vector<Tensor> results, execute(lowered.program, inputs, backend));
   std::vector<report::ValidatedOutput> outputs;
-  const bool is_torch = path.ends_with(".json");  // there, what an input becomes is no result of the program
+  const bool is_jax = path.ends_with(".mlir");  // only there is what an input becomes a result of the program
   for (size_t i = 0; i < results.size(); ++i) {
-    if (is_torch && lowered.program.outputs[i].replaces != loops::none) continue;
+    if (!is_jax && lowered.program.outputs[i].replaces != loops::none) continue;
     const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
     if (expected == nullptr)
       return Error{ErrorCode::shape,
@@ -166,15 +167,18 @@ int validate(const Options& options) {
   report::ValidateReport report;
   report.program = options.file;
   report.seed = options.seed;
-  const bool is_jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
-  for (const std::string form : {"training", "core", "stablehlo"}) {
-    if (is_jax != (form == "stablehlo")) continue;
-    if (!is_jax && options.form != "both" && options.form != form) continue;
+  const bool sample = frontend::is_sample_folder(options.file);
+  const bool jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
+  const std::vector<std::string> forms = sample ? std::vector<std::string>{"text"}
+                                         : jax  ? std::vector<std::string>{"stablehlo"}
+                                                : std::vector<std::string>{"training", "core"};
+  for (const std::string& form : forms) {
+    if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
+    const std::string program = sample ? options.file : folder.path() + "/program_" + form + (jax ? ".mlir" : ".json");
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};
-      const std::string path = folder.path() + "/program_" + form + (is_jax ? ".mlir" : ".json");
-      auto outputs = validate_program(path, *tensors, backend);
+      auto outputs = validate_program(program, *tensors, backend);
       if (outputs.ok())
         run.outputs = std::move(outputs).value();
       else
@@ -191,7 +195,9 @@ int validate(const Options& options) {
 void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("validate", "Run a program here and in its framework, and compare");
-  command->add_option("FILE", options->file, "A file of PyTorch or JAX, module:function, or a definition.json")
+  command
+      ->add_option("FILE", options->file,
+                   "A file of PyTorch or JAX, module:function, a definition.json, or the folder of a GraphNet sample")
       ->required();
   command->add_option("--form", options->form, "Which form of a PyTorch program")
       ->check(CLI::IsMember({"training", "core", "both"}))

@@ -1,16 +1,17 @@
+// Walks a program backwards from its outputs.
 #include "einsum/analysis.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 
+#include "einsum/linear.h"
 #include "einsum/structure.h"
 
 namespace lightline::einsum {
 
 using loops::ArrayId;
+using loops::Compute;
 using loops::Expr;
 using loops::ExprId;
 using loops::ExprKind;
@@ -19,621 +20,479 @@ using loops::IndexId;
 using loops::none;
 using loops::Reducer;
 
-void Work::add(const Work& other) {
-  for (const auto& [dtype, count] : other.macs) macs[dtype] += count;
-  for (const auto& [dtype, count] : other.vector_ops) vector_ops[dtype] += count;
-  transcendental_ops += other.transcendental_ops;
-}
-
-double Work::total_macs() const {
-  double sum = 0;
-  for (const auto& [dtype, count] : macs) sum += count;
-  return sum;
-}
-
-double Work::total_vector_ops() const {
-  double sum = 0;
-  for (const auto& [dtype, count] : vector_ops) sum += count;
-  return sum;
-}
-
 namespace {
 
-constexpr int64_t max_enumerated = 1 << 16;
+constexpr size_t max_repeat_depth = 4;  // deeper ones are priced by their outputs only
 
-// A statement in its place: which operator it belongs to, and the repeats around it.
-struct Place {
-  const loops::Statement* statement;
+// The repeats around a statement, each in a range of its steps.
+struct Around {
   std::vector<IndexId> counters;
-  size_t operation;
+  std::vector<Range> steps;
+  Bits counted_elsewhere = 0;
+  size_t operation = none;  // of the outermost repeat
+  size_t trial = none;      // only what is read of arrays at this depth of repeats and deeper is noted, nothing counts
+  bool counts() const { return trial == none; }
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const loops::Program& program)
+  Analyzer(const loops::Program& program, const KnownValues& known)
       : program_(program),
         structure_(program),
+        footprints_(program, structure_, known),
+        counter_(program, structure_),
+        linear_(program, structure_),
         demanded_(program.arrays.size()),
         maker_(program.arrays.size(), none),
-        is_input_(program.arrays.size(), false),
-        view_of_(program.arrays.size(), none) {
+        depth_(program.arrays.size(), 0),
+        view_(program.arrays.size(), nullptr),
+        scatter_(program.arrays.size(), nullptr),
+        is_input_(program.arrays.size(), false) {
     for (const ArrayId input : program.inputs) is_input_[input] = true;
   }
 
   Analysis run() {
-    std::vector<IndexId> counters;
-    place(program_.statements, counters, none);
+    place(program_.statements, none);
     demand_outputs();
-    for (size_t i = places_.size(); i-- > 0;) visit(places_[i]);
+    Around around;
+    visit(program_.statements, around);
     collect();
     return std::move(out_);
   }
 
  private:
   const Shape& shape(ArrayId id) const { return program_.arrays[id].shape; }
-  static double bytes_of(DType dtype, double elements) { return elements * bits(dtype) / 8.0; }
+  double bytes_of(ArrayId array, double elements) const { return elements * bits(program_.arrays[array].dtype) / 8.0; }
 
   // ---- operators ----
-  void place(const std::vector<loops::Statement>& block, std::vector<IndexId>& counters, size_t outer) {
+  void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
     for (const loops::Statement& statement : block) {
-      size_t operation = outer;
-      if (operation == none) operation = operation_of(statement);
-      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
-        places_.push_back({&statement, counters, operation});  // visited after its body: gives the body its demand
-        counters.push_back(repeat->counter);
-        const size_t first = places_.size();
-        place(repeat->body, counters, operation);
-        counters.pop_back();
-        // The repeat itself must be seen before its body when walking backwards.
-        std::rotate(places_.begin() + int64_t(first) - 1, places_.begin() + int64_t(first), places_.end());
-      } else {
-        places_.push_back({&statement, counters, operation});
+      const size_t operation = outer == none ? operation_of(statement) : outer;
+      operation_of_[&statement] = operation;
+      if (outer == none) operations_[operation].statements.push_back(&statement);
+      for (const ArrayId result : loops::results_of(statement)) {
+        maker_[result] = uint32_t(operation);
+        depth_[result] = depth;
       }
-      for (const ArrayId result : loops::results_of(statement)) maker_[result] = uint32_t(operation);
-      if (const auto* compute = std::get_if<loops::Compute>(&statement.node); compute && compute->is_view)
-        view_of_[compute->result] = program_.exprs[compute->body].args[0];
+      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+        for (const auto& carry : repeat->carries) {
+          maker_[carry.inner] = uint32_t(operation);
+          depth_[carry.inner] = depth + 1;
+        }
+        place(repeat->body, operation, depth + 1);
+      } else if (const auto* compute = std::get_if<Compute>(&statement.node); compute && compute->is_view) {
+        view_[compute->result] = compute;
+      } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+        scatter_[scatter->result] = scatter;
+      }
     }
   }
   size_t operation_of(const loops::Statement& statement) {
-    if (statement.group != none) {
-      const auto [found, fresh] = by_group_.emplace(statement.group, operations_.size());
-      if (fresh)
-        operations_.push_back(
-            {program_.groups[statement.group].empty() ? "output" : program_.groups[statement.group], {}, 0, 0, false});
-      return found->second;
+    if (statement.group == none) {
+      operations_.push_back({.name = program_.arrays[loops::results_of(statement)[0]].name});
+      return operations_.size() - 1;
     }
-    operations_.push_back({program_.arrays[loops::results_of(statement)[0]].name, {}, 0, 0, false});
-    return operations_.size() - 1;
+    const auto [found, fresh] = by_group_.emplace(statement.group, operations_.size());
+    if (fresh) {
+      const std::string& name = program_.groups[statement.group];
+      operations_.push_back({.name = name.empty() ? "output" : name});
+    }
+    return found->second;
   }
 
   // ---- demand ----
   void demand_outputs() {
     for (const loops::Output& output : program_.outputs) {
       ArrayId storage = output.array;
-      while (view_of_[storage] != none) storage = view_of_[storage];
+      while (view_[storage] != nullptr) storage = program_.exprs[view_[storage]->body].args[0];
       if (is_input_[storage]) continue;  // an input, or a view of one, is returned as it is
       if (output.replaces != none) in_place_.emplace(output.array, output.replaces);
-      demanded_[output.array].add(Piece::whole(shape(output.array)));
+      demanded_[structure_.first_equal(output.array)].add(Piece::whole(shape(output.array)));
       returned_.insert(output.array);
     }
   }
-  void want(size_t reader, ArrayId array, Piece piece) {
+  void want(const Around& around, size_t reader, ArrayId array, Piece piece) {
     if (piece.bounds_empty()) return;
-    if (in_view_)
-      used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
-    else
-      read_by_[{reader, array}].add(piece);
+    array = structure_.first_equal(array);
+    if (!around.counts() && depth_[array] < around.trial) return;
+    if (around.counts()) {
+      if (in_view_)
+        used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
+      else
+        read_by_[{reader, array}].add(piece);
+    }
     demanded_[array].add(std::move(piece));
   }
 
-  void visit(const Place& where) {
-    std::visit([&](const auto& node) { visit(node, where); }, where.statement->node);
+  void visit(const std::vector<loops::Statement>& block, Around& around) {
+    for (size_t i = block.size(); i-- > 0;) {
+      const size_t operation = operation_of_.at(&block[i]);
+      std::visit([&](const auto& node) { visit(node, around, operation); }, block[i].node);
+    }
   }
 
-  void visit(const loops::Constant&, const Place&) {}
+  void visit(const loops::Constant&, Around&, size_t) {}
 
-  void visit(const loops::Opaque& node, const Place& where) {
-    bool needed = false;
-    for (const ArrayId result : node.results) needed |= !demanded_[result].empty();
+  void visit(const loops::Opaque& node, Around& around, size_t operation) {
+    const bool needed = std::any_of(node.results.begin(), node.results.end(),
+                                    [&](ArrayId result) { return !demanded_[result].empty(); });
     if (!needed) return;
-    operations_[where.operation].opaque = true;
-    ++opaque_[node.name];
-    for (const ArrayId operand : node.operands) want(where.operation, operand, Piece::whole(shape(operand)));
+    if (around.counts()) {
+      operations_[operation].opaque = true;
+      ++opaque_[node.name];
+    }
+    for (const ArrayId operand : node.operands) want(around, operation, operand, Piece::whole(shape(operand)));
   }
 
-  void visit(const loops::Repeat& node, const Place& where) {
+  // ---- repeats ----
+  // The last step must give what is wanted of the results. What it reads of the carried arrays is what the step before
+  // must give, and so on: if that step reads as much itself, all steps before do. Step 0 reads the initial values.
+  void visit(const loops::Repeat& node, Around& around, size_t operation) {
     const int64_t steps = program_.indices[node.counter].extent;
-    if (steps == 0) {
-      for (size_t i = 0; i < node.carries.size(); ++i)
-        if (!demanded_[node.results[i]].empty())
-          want(where.operation, node.carries[i].init, Piece::whole(shape(node.carries[i].init)));
+    std::vector<Region> wanted;
+    for (const ArrayId result : node.results) wanted.push_back(demanded_[result]);
+    const size_t carried = node.carries.size();
+    if (std::all_of(wanted.begin(), wanted.end(), [](const Region& region) { return region.empty(); })) return;
+    if (steps == 0 || around.counters.size() >= max_repeat_depth) {
+      for (size_t i = 0; i < carried && steps == 0; ++i) pass_on(around, operation, node.carries[i].init, wanted[i]);
       return;
     }
-    bool needed = false;
-    for (const ArrayId result : node.results) needed |= !demanded_[result].empty();
-    if (!needed) return;
-    // Everything carried may matter for what is wanted; the body then drops what it does not read.
-    for (const loops::Repeat::Carry& carry : node.carries) {
-      demanded_[carry.next].add(Piece::whole(shape(carry.next)));
-      want(where.operation, carry.init, Piece::whole(shape(carry.init)));
+    std::vector<Region> finally(wanted.begin(), wanted.begin() + int64_t(carried));
+    const std::vector<Region> stacked(wanted.begin() + int64_t(carried), wanted.end());
+    const Bits own = bit(around.counters.size());
+
+    Around last = around;
+    if (steps > 1) last.counted_elsewhere |= own;
+    std::vector<Region> before = round(node, last, {steps - 1, steps - 1, 1}, finally, stacked);
+    if (steps == 1) {
+      for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, before[i]);
+      return;
     }
-    for (size_t i = 0; i < node.stacked.size(); ++i)
-      if (!demanded_[node.results[node.carries.size() + i]].empty())
-        demanded_[node.stacked[i]].add(Piece::whole(shape(node.stacked[i])));
+    Around trial = around;
+    if (trial.counts()) trial.trial = around.counters.size() + 1;
+    const std::vector<Region> again = round(node, trial, {0, 0, 1}, before, stacked);
+    bool steady = true;
+    for (size_t i = 0; i < carried; ++i) steady &= again[i].contains(before[i]);
+    if (!steady) before.assign(carried, Region{});  // claim nothing but the stacked results
+    round(node, around, {0, steps - 2, 1}, before, stacked);
+    const std::vector<Region> initial = steady ? again : round(node, trial, {0, 0, 1}, before, stacked);
+    for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, initial[i]);
   }
 
-  void visit(const loops::Scatter& node, const Place& where) {
+  void pass_on(const Around& around, size_t operation, ArrayId array, const Region& region) {
+    for (const Piece& piece : region.pieces()) want(around, operation, array, piece);
+  }
+
+  // Walks the body for some of the steps; gives what they read of the carried arrays.
+  std::vector<Region> round(const loops::Repeat& node, Around around, Range steps, const std::vector<Region>& next,
+                            const std::vector<Region>& stacked) {
+    clear(node.body);
+    for (const auto& carry : node.carries) demanded_[carry.inner] = {};
+    for (size_t i = 0; i < node.carries.size(); ++i)
+      for (const Piece& piece : next[i].pieces()) demanded_[structure_.first_equal(node.carries[i].next)].add(piece);
+    for (size_t i = 0; i < stacked.size(); ++i)
+      for (Piece piece : stacked[i].pieces()) {
+        const Range at = piece.box[0];
+        if (at.lo > steps.lo || at.hi < steps.hi || at.step != 1 || piece.floating) continue;  // not in all these steps
+        const bool tied = std::any_of(piece.cuts.begin(), piece.cuts.end(),
+                                      [](const HalfSpace& cut) { return cut.terms[0].first == 0; });
+        if (tied) continue;
+        piece.box.erase(piece.box.begin());
+        for (HalfSpace& cut : piece.cuts)
+          for (auto& term : cut.terms) --term.first;
+        demanded_[structure_.first_equal(node.stacked[i])].add(std::move(piece));
+      }
+    around.counters.push_back(node.counter);
+    around.steps.push_back(steps);
+    visit(node.body, around);
+    std::vector<Region> reads;
+    for (const auto& carry : node.carries) reads.push_back(demanded_[carry.inner]);
+    return reads;
+  }
+  void clear(const std::vector<loops::Statement>& block) {
+    for (const loops::Statement& statement : block) {
+      for (const ArrayId result : loops::results_of(statement)) demanded_[result] = {};
+      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) clear(repeat->body);
+    }
+  }
+
+  // ---- scatters ----
+  Piece whole_of(const Domain& domain, const Around& around) const {
+    Piece piece;
+    for (size_t v = 0; v < domain.first_counter(); ++v)
+      piece.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
+    piece.box.insert(piece.box.end(), around.steps.begin(), around.steps.end());
+    return piece;
+  }
+
+  void visit(const loops::Scatter& node, Around& around, size_t operation) {
     if (demanded_[node.result].empty()) return;
-    Domain domain{node.domain, node.domain.size()};
-    domain.variables.insert(domain.variables.end(), where.counters.begin(), where.counters.end());
-    Piece whole = whole_of(domain);
-    cut_to_wanted(node, domain, whole);
-    if (whole.bounds_empty()) return want_copied(node, 0, where);
-    count_scatter(node, domain, whole, where);
-    for (const ExprId subscript : node.target) demand_reads(subscript, domain, whole, where);
-    demand_reads(node.body, domain, whole, where);
-    want_copied(node, count(project(whole, first_variables(node.domain.size()))), where);
+    const Domain domain = domain_of(node, around.counters);
+    Piece points = whole_of(domain, around);
+    cut_to_wanted(node, domain, points);
+    double writes = 0;
+    if (!points.bounds_empty()) {
+      if (around.counts())
+        operations_[operation].work.add(counter_.of(node, {domain, points, around.counted_elsewhere}));
+      for (const ExprId subscript : node.target) demand_reads(subscript, domain, points, around, operation);
+      demand_reads(node.body, domain, points, around, operation);
+      std::vector<int> own(node.domain.size());
+      for (size_t i = 0; i < own.size(); ++i) own[i] = int(i);
+      writes = count(project(points, own));
+    }
+    want_copied(node, writes, around, operation);
   }
 
   // Only writes that land in a demanded element count.
   void cut_to_wanted(const loops::Scatter& node, const Domain& domain, Piece& points) const {
-    const Region& wanted = demanded_[node.result];
-    const Shape& extents = shape(node.result);
+    const auto& wanted = demanded_[node.result].pieces();
     for (size_t d = 0; d < node.target.size(); ++d) {
       const auto subscript = structure_.affine(node.target[d], domain);
       if (!subscript) continue;
-      Range range{0, extents[d] - 1, 1};
-      if (wanted.pieces().size() == 1) range = wanted.pieces()[0].box[d];
+      Range range{0, shape(node.result)[d] - 1, 1};
+      if (wanted.size() == 1 && !wanted[0].floating) range = wanted[0].box[d];
       HalfSpace above{range.hi - subscript->constant, subscript->terms},
           below{subscript->constant - range.lo, subscript->terms};
       for (auto& term : above.terms) term.second = -term.second;
       points.cut(std::move(below));
       points.cut(std::move(above));
     }
+    // Where it is not known which writes are wanted, one is.
+    if (wanted.size() != 1 || wanted[0].floating || wanted[0] != Piece::whole(shape(node.result)))
+      for (size_t d = 0; d < node.target.size(); ++d)
+        if (!structure_.affine(node.target[d], domain))
+          for (size_t v = 0; v < node.domain.size(); ++v)
+            if (structure_.depends_on(node.target[d], domain) & bit(v)) fix(points, int(v));
     if (node.reducer != Reducer::sum) return;
-    if (const auto zero = structure_.outside(node.body, domain); zero && zero->kind == Outside::Kind::zero)
-      for (const HalfSpace& cut : zero->cuts) points.cut(cut);
+    for (const HalfSpace& cut : structure_.outside(node.body, Void::zero, domain)) points.cut(cut);
   }
 
-  // A scattered sum of products is a contraction, such as a strided transposed convolution.
-  void count_scatter(const loops::Scatter& node, const Domain& domain, const Piece& points, const Place& where) {
-    Work& work = operations_[where.operation].work;
-    const Piece own = where.counters.empty() ? points : project(points, first_variables(node.domain.size()));
-    const double writes = where.counters.empty() || !varies(node.body) ? count(own) : count(points);
-    std::vector<ExprId> parts;
-    factors(node.body, parts);
-    DType dtype = DType::f64;
-    int reading = 0;
-    for (const ExprId part : parts)
-      if (const Expr* read = first_read(part)) {
-        const DType operand = program_.arrays[read->args[0]].dtype;
-        if (reading++ == 0 || bits(operand) < bits(dtype)) dtype = operand;
+  // The copy of the initial array reads what is wanted and not overwritten: at the least, all of it but as many
+  // elements as there are writes.
+  void want_copied(const loops::Scatter& node, double writes, const Around& around, size_t operation) {
+    if (node.init_array == none) return;
+    const auto in_place = in_place_.find(node.result);
+    if (in_place != in_place_.end() && in_place->second == node.init_array) return;
+    const bool replaces = node.reducer == Reducer::set;
+    for (Piece piece : demanded_[node.result].pieces()) {
+      if (replaces && writes > 0) {
+        if (piece.box.empty() || !piece.cuts.empty()) continue;
+        double row = 1;
+        for (size_t i = 1; i < piece.box.size(); ++i) row *= double(piece.box[i].count());
+        const double rows = std::min(double(piece.box[0].count()), (writes + row - 1) / row);
+        piece.box[0].hi -= int64_t(rows) * piece.box[0].step;
       }
-    if (node.reducer == Reducer::sum && reading >= 2 && is_float_or_integer(program_.exprs[node.body].type)) {
-      work.macs[dtype] += writes;
-      for (const ExprId part : parts) count_expression(part, domain, points, where, &work);
-      return;
+      piece.floating |= replaces && writes > 0;
+      want(around, operation, node.init_array, std::move(piece));
     }
-    if (node.reducer != Reducer::set) work.vector_ops[compute_type(program_.arrays[node.result].dtype)] += writes;
-    count_expression(node.body, domain, points, where, &work);
   }
 
-  // The copy of the initial array reads what is not overwritten: at the least, all but as many elements as there are writes.
-  void want_copied(const loops::Scatter& node, double writes, const Place& where) {
-    if (node.init_array == none || in_place_target(node) == node.init_array) return;
-    Piece copied = Piece::whole(shape(node.init_array));
-    if (node.reducer == Reducer::set && !copied.box.empty()) {
-      double row = 1;
-      for (size_t i = 1; i < copied.box.size(); ++i) row *= double(copied.box[i].count());
-      copied.box[0].hi -= int64_t(row > 0 ? (writes + row - 1) / row : 0);
+  // ---- computed statements ----
+  static void fix(Piece& points, int variable) {
+    Range& range = points.box[size_t(variable)];
+    range.hi = range.lo;
+    for (HalfSpace cut : std::exchange(points.cuts, {})) {
+      for (auto& [v, c] : cut.terms)
+        if (v == variable) {
+          cut.constant += c * range.lo;
+          c = 0;
+        }
+      points.cut(std::move(cut));
     }
-    want(where.operation, node.init_array, std::move(copied));
-  }
-  ArrayId in_place_target(const loops::Scatter& node) const {
-    const auto found = in_place_.find(node.result);
-    return found == in_place_.end() ? none : found->second;
   }
 
-  void visit(const loops::Compute& node, const Place& where) {
-    const Domain domain = domain_of(node, where.counters);
-    const Region wanted = demanded_[node.result];
-    for (const Piece& piece : wanted.pieces()) {
-      Piece points = piece;
-      for (size_t v = domain.loops; v < domain.variables.size(); ++v)
-        points.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
+  void visit(const Compute& node, Around& around, size_t operation) {
+    if (demanded_[node.result].empty()) return;
+    const Domain domain = domain_of(node, around.counters);
+    const Piece whole = whole_of(domain, around);
+    const Region wanted = demanded_[node.result];  // a scan adds to it
+    const bool is_sum = node.reducer == Reducer::sum || node.reducer == Reducer::none;
+    Cuts nothing = is_sum ? structure_.outside(node.body, Void::zero, domain) : Cuts{};
+    if (node.reducer == Reducer::none || node.reducer == Reducer::max) {
+      const Cuts more = structure_.outside(node.body, Void::negative_infinity, domain);
+      nothing.insert(nothing.end(), more.begin(), more.end());
+    }
+    const Bits picked = is_sum ? structure_.picks(node.body, domain) : 0;
+    for (Piece points : wanted.pieces()) {
+      points.floating = false;
+      extend_scan(node, points);
+      points.box.insert(points.box.end(), whole.box.begin() + int64_t(domain.loops), whole.box.end());
+      // Where the value is known by structure, nothing needs to be computed or read.
+      for (const HalfSpace& cut : nothing) points.cut(cut);
+      for (size_t v = 0; v < domain.first_counter(); ++v)
+        if (picked & bit(v)) fix(points, int(v));
       if (points.bounds_empty()) continue;
-      // Where the value of a sum is zero by structure, nothing needs to be computed or read.
-      if (node.reducer == Reducer::sum || node.reducer == Reducer::none)
-        if (const auto zero = structure_.outside(node.body, domain); zero && zero->kind == Outside::Kind::zero)
-          for (const HalfSpace& cut : zero->cuts) points.cut(cut);
-      if (points.bounds_empty()) continue;
-      if (!node.is_view) count_statement(node, domain, points, where);
+      if (!node.is_view && around.counts()) count_work(node, domain, points, around, operation);
       in_view_ = node.is_view;
-      demand_reads(node.body, domain, points, where, node.result);
+      demand_reads(node.body, domain, points, around, operation, node.result);
       in_view_ = false;
     }
   }
 
-  // ---- arithmetic ----
-  static std::vector<int> first_variables(size_t count) {
-    std::vector<int> list(count);
-    for (size_t i = 0; i < count; ++i) list[i] = int(i);
-    return list;
+  void count_work(const Compute& node, const Domain& domain, const Piece& points, const Around& around,
+                  size_t operation) {
+    const Needed needed{domain, points, around.counted_elsewhere};
+    const Work work = counter_.of(node, needed);
+    operations_[operation].work.add(work);
+    linear_.note(node, needed, work);
   }
-  Piece whole_of(const Domain& domain) const {
-    Piece piece;
-    for (const IndexId index : domain.variables) piece.box.push_back({0, program_.indices[index].extent - 1, 1});
-    return piece;
+
+  // The last element of a running total takes all those before.
+  void extend_scan(const Compute& node, Piece& points) const {
+    for (size_t d = 0; d < node.loops.size(); ++d) {
+      if (program_.indices[node.loops[d]].kind != loops::IndexKind::scan) continue;
+      if (points.cuts.empty() && reads_previous(node.body, node.result, d, node.loops[d]))
+        points.box[d].lo = 0, points.box[d].step = 1;
+    }
   }
-  // Points over which a value takes different values: the variables it depends on, and the repeats it varies with.
-  double distinct_points(uint64_t used, bool varies, const Domain& domain, const Piece& points, const Place& where) {
-    const size_t counters = domain.variables.size() - where.counters.size();
-    std::vector<int> kept;
-    for (size_t v = 0; v < domain.variables.size(); ++v)
-      if ((v < 64 && (used >> v & 1)) || (varies && v >= counters)) kept.push_back(int(v));
-    if (kept.size() == domain.variables.size()) return count(points);
-    return count(project(points, kept));
-  }
-  bool varies(ExprId id) const {
+  // Whether the value always reads the element one step before.
+  bool reads_previous(ExprId id, ArrayId own, size_t dimension, IndexId index) const {
     const Expr& e = program_.exprs[id];
-    if (e.kind == ExprKind::read && structure_.varies_with_repeat(e.args[0])) return true;
-    const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-    for (int i = 0; i < arity; ++i)
-      if (varies(e.args[i])) return true;
+    if (e.kind == ExprKind::read) {
+      if (e.args[0] != own) return false;
+      const auto form = structure_.affine(loops::subscripts_of(program_, e)[dimension], Domain{{index}, 1, 0});
+      return form && form->constant == -1 && form->terms == std::vector<std::pair<int, int64_t>>{{0, 1}};
+    }
+    if (e.kind == ExprKind::cast) return reads_previous(e.args[0], own, dimension, index);
+    if (e.kind != ExprKind::call || e.function == Function::select) return false;
+    for (int i = 0; i < loops::info(e.function).arity; ++i)
+      if (reads_previous(e.args[i], own, dimension, index)) return true;
     return false;
   }
 
-  // The factors of a product, through casts.
-  void factors(ExprId id, std::vector<ExprId>& list) const {
-    const Expr& e = program_.exprs[id];
-    if (e.kind == ExprKind::call && e.function == Function::mul) {
-      factors(e.args[0], list);
-      factors(e.args[1], list);
-    } else {
-      list.push_back(id);
-    }
-  }
-  const Expr* first_read(ExprId id) const {
-    const Expr& e = program_.exprs[id];
-    if (e.kind == ExprKind::read) return &e;
-    const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-    for (int i = 0; i < arity; ++i)
-      if (const Expr* read = first_read(e.args[i])) return read;
-    return nullptr;
-  }
-
-  void count_statement(const loops::Compute& node, const Domain& domain, const Piece& points, const Place& where) {
-    Work& work = operations_[where.operation].work;
-    const uint64_t used = structure_.depends_on(node.body, domain);
-    const bool changing = varies(node.body);
-    std::vector<ExprId> parts;
-    factors(node.body, parts);
-    std::vector<ExprId> reading;
-    for (const ExprId part : parts)
-      if (first_read(part) != nullptr) reading.push_back(part);
-    const bool contraction =
-        node.reducer == Reducer::sum && reading.size() >= 2 && is_float_or_integer(program_.exprs[node.body].type);
-    if (contraction) {
-      DType dtype = program_.arrays[first_read(reading[0])->args[0]].dtype;
-      for (const ExprId part : reading) {
-        const DType own = program_.arrays[first_read(part)->args[0]].dtype;
-        if (bits(own) < bits(dtype)) dtype = own;
-      }
-      // A product of n factors takes n - 1 multiplications, one of them joined with the addition.
-      work.macs[dtype] += distinct_points(used, changing, domain, points, where);
-      for (const ExprId part : parts) count_expression(part, domain, points, where, &work);
-      return;
-    }
-    count_expression(node.body, domain, points, where, &work);
-    if (node.reducer != Reducer::none) {
-      // n values take n - 1 steps to combine
-      const double values = distinct_points(used, changing, domain, points, where);
-      const double results = distinct_points(used & ((uint64_t(1) << std::min<size_t>(domain.loops, 63)) - 1), changing,
-                                             domain, points, where);
-      work.vector_ops[compute_type(program_.exprs[node.body].type)] += std::max(0.0, values - results);
-    }
-  }
-  static bool is_float_or_integer(DType dtype) { return is_float(dtype) || is_integer(dtype) || dtype == DType::c64; }
-
-  // One operation per scalar function, over the points where its value differs and is needed.
-  void count_expression(ExprId id, const Domain& domain, const Piece& points, const Place& where, Work* into) {
-    Work& work = *into;
-    const Expr& e = program_.exprs[id];
-    if (e.kind == ExprKind::read) return;  // subscript arithmetic is free
-    if (e.kind == ExprKind::cast) return count_expression(e.args[0], domain, points, where, into);
-    if (e.kind != ExprKind::call) return;
-    if (first_read(id) == nullptr) return;  // made of indices and literals: known before the program runs
-    const double n = distinct_points(structure_.depends_on(id, domain), varies(id), domain, points, where);
-    const loops::FunctionInfo& function = loops::info(e.function);
-    const bool logical = function.signature == loops::Signature::choice;
-    if (function.transcendental_ops > 0) work.transcendental_ops += n * function.transcendental_ops;
-    if (function.vector_ops > 0) work.vector_ops[argument_type(e)] += n * function.vector_ops;
-    if (!logical) {
-      for (int i = 0; i < function.arity; ++i) count_expression(e.args[i], domain, points, where, into);
-      return;
-    }
-    count_expression(e.args[0], domain, points, where, into);
-    if (is_branch(e, domain)) return;
-    count_expression(e.args[1], domain, cut_by(points, structure_.condition(e.args[0], domain)), where, into);
-    count_expression(e.args[2], domain, cut_by(points, structure_.negated(e.args[0], domain)), where, into);
-  }
-  // One computed condition for all elements: a branch, of which only one side runs. Which one is not known, so
-  // neither counts.
-  bool is_branch(const Expr& select, const Domain& domain) {
-    if (structure_.depends_on(select.args[0], domain) != 0 || first_read(select.args[0]) == nullptr) return false;
-    branches_ = true;
-    return true;
-  }
-  DType argument_type(const Expr& e) const {
-    const Expr& last = program_.exprs[e.args[loops::info(e.function).arity - 1]];
-    // narrow floats may be computed in their own packed type
-    if (const Expr* read = last.kind == ExprKind::read ? &last : nullptr;
-        read && compute_type(program_.arrays[read->args[0]].dtype) == last.type)
-      return program_.arrays[read->args[0]].dtype;
-    return last.type;
-  }
-  static Piece cut_by(Piece points, const std::optional<std::vector<HalfSpace>>& cuts) {
-    if (cuts)
-      for (const HalfSpace& cut : *cuts) points.cut(cut);
-    return points;
-  }
-
-  // ---- reads ----
-  void demand_reads(ExprId id, const Domain& domain, const Piece& points, const Place& where, ArrayId own = none) {
+  void demand_reads(ExprId id, const Domain& domain, const Piece& points, const Around& around, size_t operation,
+                    ArrayId own = none) {
     if (points.bounds_empty()) return;
     const Expr& e = program_.exprs[id];
     switch (e.kind) {
       case ExprKind::literal:
       case ExprKind::index: return;
-      case ExprKind::cast: return demand_reads(e.args[0], domain, points, where, own);
+      case ExprKind::cast: return demand_reads(e.args[0], domain, points, around, operation, own);
       case ExprKind::call:
-        if (e.function == Function::select) {
-          demand_reads(e.args[0], domain, points, where, own);
-          if (is_branch(e, domain)) return;
-          demand_reads(e.args[1], domain, cut_by(points, structure_.condition(e.args[0], domain)), where, own);
-          demand_reads(e.args[2], domain, cut_by(points, structure_.negated(e.args[0], domain)), where, own);
-          return;
-        }
-        for (int i = 0; i < loops::info(e.function).arity; ++i) demand_reads(e.args[i], domain, points, where, own);
+        if (e.function == Function::select) return demand_select(e, domain, points, around, operation, own);
+        for (int i = 0; i < loops::info(e.function).arity; ++i)
+          demand_reads(e.args[i], domain, points, around, operation, own);
         return;
       case ExprKind::read: break;
     }
-    for (uint32_t i = 0; i < e.args[2]; ++i)
-      demand_reads(loops::subscripts_of(program_, e)[i], domain, points, where, own);
+    const ExprId* subscripts = loops::subscripts_of(program_, e);
+    for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, around, operation, own);
     if (e.args[0] == own) return;  // a scan's own past
-    want(where.operation, e.args[0], image(e, domain, points));
+    Footprint footprint = footprints_.of(shape(e.args[0]), subscripts, e.has_fill, domain, points);
+    if (footprint.piece.floating && is_input_[e.args[0]] && around.counts()) {
+      double& most = expected_[e.args[0]];
+      most = std::max(most, std::min(footprint.expected, double(product(shape(e.args[0])))));
+    }
+    want(around, operation, e.args[0], std::move(footprint.piece));
   }
-
-  // The elements that a read touches, or fewer.
-  Piece image(const Expr& e, const Domain& domain, Piece points) {
-    const Shape& extents = shape(e.args[0]);
-    std::vector<std::optional<HalfSpace>> subscripts;
-    for (uint32_t i = 0; i < e.args[2]; ++i) {
-      subscripts.push_back(structure_.affine(loops::subscripts_of(program_, e)[i], domain));
-      if (!e.has_fill || !subscripts.back()) continue;
-      HalfSpace above{extents[i] - 1 - subscripts.back()->constant, subscripts.back()->terms};
-      for (auto& term : above.terms) term.second = -term.second;
-      points.cut(*subscripts.back());
-      points.cut(std::move(above));
+  void demand_select(const Expr& e, const Domain& domain, const Piece& points, const Around& around, size_t operation,
+                     ArrayId own) {
+    demand_reads(e.args[0], domain, points, around, operation, own);
+    if (is_branch(structure_, e, domain)) {
+      branches_ = true;
+      return;
     }
-    Piece result;
-    if (points.bounds_empty()) {
-      result = Piece::whole(extents);
-      if (result.box.empty()) return result;
-      result.box[0].hi = -1;
-      return result;
-    }
-    // Dimensions that follow one variable of their own, with step 1, keep the cuts between them.
-    std::vector<int> uses(domain.variables.size(), 0);
-    for (const auto& subscript : subscripts)
-      if (subscript)
-        for (const auto& term : subscript->terms) ++uses[size_t(term.first)];
-    std::vector<int> plain_variables, plain_dimensions;
-    for (size_t d = 0; d < subscripts.size(); ++d)
-      if (subscripts[d] && subscripts[d]->terms.size() == 1 && subscripts[d]->terms[0].second == 1 &&
-          uses[size_t(subscripts[d]->terms[0].first)] == 1) {
-        plain_dimensions.push_back(int(d));
-        plain_variables.push_back(subscripts[d]->terms[0].first);
-      }
-    const Piece plain = project(points, plain_variables);
-    result.box.resize(extents.size());
-    for (size_t i = 0; i < plain_dimensions.size(); ++i) {
-      const int64_t shift = subscripts[size_t(plain_dimensions[i])]->constant;
-      result.box[size_t(plain_dimensions[i])] = {plain.box[i].lo + shift, plain.box[i].hi + shift, plain.box[i].step};
-    }
-    for (HalfSpace cut : plain.cuts) {
-      for (auto& term : cut.terms) {
-        const int d = plain_dimensions[size_t(term.first)];
-        cut.constant -= term.second * subscripts[size_t(d)]->constant;
-        term.first = d;
-      }
-      std::sort(cut.terms.begin(), cut.terms.end());
-      result.cuts.push_back(std::move(cut));
-    }
-    std::vector<bool> taken(domain.variables.size(), false);
-    for (const int v : plain_variables) taken[size_t(v)] = true;
-    for (size_t d = 0; d < subscripts.size(); ++d)
-      if (std::find(plain_dimensions.begin(), plain_dimensions.end(), int(d)) == plain_dimensions.end())
-        result.box[d] = values_of(loops::subscripts_of(program_, e)[d], subscripts[d], extents[d], points, taken);
-    return result;
+    for (const bool truth : {true, false})
+      demand_reads(e.args[truth ? 1 : 2], domain, cut_by(points, structure_.implied(e.args[0], truth, domain)), around,
+                   operation, own);
   }
-
-  // The values of one subscript whose variables no other dimension has taken yet; one value if it depends on data.
-  Range values_of(ExprId, const std::optional<HalfSpace>& subscript, int64_t extent, const Piece& points,
-                  std::vector<bool>& taken) {
-    const Range one{0, extent > 0 ? 0 : -1, 1};
-    if (!subscript) return one;
-    if (subscript->terms.empty()) return {subscript->constant, subscript->constant, 1};
-    std::vector<int> variables;
-    for (const auto& [v, c] : subscript->terms) {
-      if (taken[size_t(v)]) return fixed_value(*subscript, points);
-      variables.push_back(v);
-    }
-    for (const int v : variables) taken[size_t(v)] = true;
-    const Piece own = project(points, variables);
-    if (own.bounds_empty()) return {0, -1, 1};
-    if (variables.size() == 1) {
-      const int64_t c = subscript->terms[0].second;
-      const Range r = own.box[0];
-      const int64_t a = c * r.lo + subscript->constant, b = c * r.hi + subscript->constant;
-      return {std::min(a, b), std::max(a, b), r.count() == 1 ? 1 : std::abs(c) * r.step};
-    }
-    return contiguous_values(*subscript, own, extent);
-  }
-  static Range fixed_value(const HalfSpace& subscript, const Piece& points) {
-    int64_t value = subscript.constant;
-    for (const auto& [v, c] : subscript.terms) value += c * points.box[size_t(v)].lo;
-    return {value, value, 1};
-  }
-  // Sums such as 2p + r: the longest run of neighbouring values.
-  static Range contiguous_values(const HalfSpace& subscript, const Piece& own, int64_t extent) {
-    double points = 1;
-    for (const Range& range : own.box) points *= double(range.count());
-    if (points > max_enumerated * 16.0 || extent > (int64_t(1) << 24)) {
-      // Sorted by coefficient, each range fills the gaps of the next: then the values are neighbours.
-      std::vector<std::pair<int64_t, int64_t>> terms;  // |coefficient|, count
-      int64_t low = subscript.constant;
-      for (size_t i = 0; i < own.box.size(); ++i) {
-        const int64_t c = subscript.terms[i].second * own.box[i].step;
-        low += subscript.terms[i].second * (c > 0 ? own.box[i].lo : own.box[i].hi);
-        terms.emplace_back(std::abs(c), own.box[i].count());
-      }
-      std::sort(terms.begin(), terms.end());
-      int64_t reach = 0;
-      for (const auto& [c, n] : terms) {
-        if (c > reach + 1 || !own.cuts.empty()) break;
-        reach += c * (n - 1);
-      }
-      return {low, low + reach, 1};
-    }
-    std::vector<bool> seen(size_t(std::max<int64_t>(extent, 0)), false);
-    std::vector<int64_t> at;
-    for (const Range& range : own.box) at.push_back(range.lo);
-    for (bool more = true; more;) {
-      const bool allowed = std::all_of(own.cuts.begin(), own.cuts.end(), [&](const HalfSpace& cut) {
-        int64_t value = cut.constant;
-        for (const auto& [v, c] : cut.terms) value += c * at[size_t(v)];
-        return value >= 0;
-      });
-      int64_t value = subscript.constant;
-      for (size_t i = 0; i < at.size(); ++i) value += subscript.terms[i].second * at[i];
-      if (allowed && value >= 0 && value < extent) seen[size_t(value)] = true;
-      more = false;
-      for (size_t i = at.size(); i-- > 0;) {
-        at[i] += own.box[i].step;
-        if (at[i] <= own.box[i].hi) {
-          more = true;
-          break;
-        }
-        at[i] = own.box[i].lo;
-      }
-    }
-    Range best{0, -1, 1};
-    for (int64_t from = 0; from < extent;) {
-      if (!seen[size_t(from)]) {
-        ++from;
-        continue;
-      }
-      int64_t to = from;
-      while (to + 1 < extent && seen[size_t(to + 1)]) ++to;
-      if (to - from + 1 > best.count()) best = {from, to, 1};
-      from = to + 1;
-    }
-    return best;
+  static double product(const Shape& extents) {
+    double total = 1;
+    for (const int64_t extent : extents) total *= double(extent);
+    return total;
   }
 
   // ---- totals ----
   void collect() {
-    for (const ArrayId input : program_.inputs)
-      out_.input_bytes += bytes_of(program_.arrays[input].dtype, demanded_[input].points());
+    for (const ArrayId input : program_.inputs) {
+      const double least = demanded_[input].points();
+      out_.input_bytes += bytes_of(input, least);
+      if (const auto expected = expected_.find(input); expected != expected_.end())
+        out_.expected_gather_bytes += bytes_of(input, std::max(0.0, expected->second - least));
+    }
     out_.output_bytes = output_bytes();
     for (auto& [key, region] : read_by_) {
       const auto [reader, array] = key;
       const bool inside = maker_[array] != none && maker_[array] == reader;
-      if (!inside) operations_[reader].operand_bytes += bytes_of(program_.arrays[array].dtype, region.points());
-      if (!inside && maker_[array] != none) used_outside_.insert(array);
+      if (inside) continue;
+      operations_[reader].operand_bytes += bytes_of(array, region.points());
+      if (maker_[array] != none) used_outside_.insert(array);
     }
-    for (const ArrayId array : returned_) used_outside_.insert(array);
+    // An array that is read and not returned needs no memory of its own if an equal one is returned.
+    std::set<ArrayId> served;
+    for (const ArrayId array : returned_)
+      if (const ArrayId first = structure_.first_equal(array); !returned_.contains(first)) served.insert(first);
+    used_outside_.insert(returned_.begin(), returned_.end());
     for (const ArrayId array : used_outside_) {
-      if (maker_[array] == none || view_of_[array] != none) continue;
-      if (in_place_.contains(array))
-        operations_[maker_[array]].result_bytes += in_place_bytes(array);
-      else
-        operations_[maker_[array]].result_bytes += bytes_of(program_.arrays[array].dtype, demanded_[array].points());
+      if (maker_[array] == none || view_[array] != nullptr || served.contains(array)) continue;
+      const double elements =
+          structure_.first_equal(array) == array ? demanded_[array].points() : product(shape(array));
+      operations_[maker_[array]].result_bytes +=
+          in_place_.contains(array) ? in_place_bytes(array) : bytes_of(array, elements);
     }
     for (Operation& operation : operations_) {
-      const bool idle = operation.work.macs.empty() && operation.work.vector_ops.empty() &&
-                        operation.work.transcendental_ops == 0 && operation.operand_bytes + operation.result_bytes == 0;
-      if (idle) continue;
+      if (operation.work.empty() && operation.bytes() == 0) continue;
       out_.work.add(operation.work);
       out_.operations.push_back(std::move(operation));
     }
+    out_.algebraic = linear_.total(out_.work);
     out_.opaque = opaque_;
-    if (branches_) out_.assumptions.push_back("a branch is chosen by data; neither side is counted");
+    if (branches_) out_.assumptions.emplace_back("a branch is chosen by data; neither side is counted");
+    if (out_.expected_gather_bytes > 0)
+      out_.assumptions.emplace_back(
+          "indices are not known: a gather counts the fewest rows that any indices could touch");
   }
 
   // Storage that is returned, each element once; a view of an input writes nothing.
   double output_bytes() {
     std::map<ArrayId, Region> written;
-    double in_place = 0;
+    double total = 0;
     for (const ArrayId array : returned_) {
       if (in_place_.contains(array)) {
-        in_place += in_place_bytes(array);
+        total += in_place_bytes(array);
         continue;
       }
       Piece piece = Piece::whole(shape(array));
       ArrayId storage = array;
-      while (view_of_[storage] != none) {
-        const loops::Compute* view = view_statement(storage);
-        const Domain domain = domain_of(*view, {});
-        piece = image(program_.exprs[view->body], domain, piece);
-        storage = view_of_[storage];
+      for (; view_[storage] != nullptr; storage = program_.exprs[view_[storage]->body].args[0]) {
+        const Expr& read = program_.exprs[view_[storage]->body];
+        piece = footprints_
+                    .of(shape(read.args[0]), loops::subscripts_of(program_, read), read.has_fill,
+                        domain_of(*view_[storage], {}), piece)
+                    .piece;
       }
       if (!is_input_[storage]) written[storage].add(std::move(piece));
     }
-    double total = in_place;
-    for (const auto& [array, region] : written) total += bytes_of(program_.arrays[array].dtype, region.points());
+    for (const auto& [array, region] : written) total += bytes_of(array, region.points());
     return total;
   }
-  const loops::Compute* view_statement(ArrayId array) const {
-    for (const Place& where : places_)
-      if (const auto* compute = std::get_if<loops::Compute>(&where.statement->node);
-          compute && compute->result == array)
-        return compute;
-    return nullptr;
-  }
   // An update in place writes the places it scatters to; anything else is written whole.
-  double in_place_bytes(ArrayId array) {
-    for (const Place& where : places_) {
-      const auto* scatter = std::get_if<loops::Scatter>(&where.statement->node);
-      if (scatter == nullptr || scatter->result != array || scatter->init_array != in_place_[array]) continue;
-      Domain domain{scatter->domain, scatter->domain.size()};
-      Expr target;
-      target.kind = ExprKind::read;
-      const Shape& extents = shape(array);
-      Piece points = whole_of(domain);
-      Piece touched;
-      std::vector<bool> taken(domain.variables.size(), false);
-      for (size_t d = 0; d < extents.size(); ++d) {
-        const auto subscript = structure_.affine(scatter->target[d], domain);
-        touched.box.push_back(values_of(scatter->target[d], subscript, extents[d], points, taken));
-      }
-      return bytes_of(program_.arrays[array].dtype, points.bounds_empty() ? 0 : count(touched));
-    }
-    return bytes_of(program_.arrays[array].dtype, demanded_[array].points());
+  double in_place_bytes(ArrayId array) const {
+    const loops::Scatter* scatter = scatter_[array];
+    if (scatter == nullptr || scatter->init_array != in_place_.at(array)) return bytes_of(array, product(shape(array)));
+    const Domain domain = domain_of(*scatter, {});
+    const Footprint touched =
+        footprints_.of(shape(array), scatter->target.data(), true, domain, whole_of(domain, Around{}));
+    return bytes_of(array, count(touched.piece));
   }
 
   const loops::Program& program_;
-  Structure structure_;
+  const Structure structure_;
+  const Footprints footprints_;
+  WorkCounter counter_;
+  LinearPrograms linear_;
   std::vector<Region> demanded_;
   std::vector<uint32_t> maker_;  // the operation that makes an array; none for inputs
+  std::vector<size_t> depth_;    // repeats around the statement that makes it
+  std::vector<const Compute*> view_;
+  std::vector<const loops::Scatter*> scatter_;
   std::vector<bool> is_input_;
-  std::vector<ArrayId> view_of_;
-  std::vector<Place> places_;
+  std::unordered_map<const loops::Statement*, size_t> operation_of_;
   std::vector<Operation> operations_;
   std::unordered_map<uint32_t, size_t> by_group_;
   std::map<std::pair<size_t, ArrayId>, Region> read_by_;
   std::map<ArrayId, ArrayId> in_place_;
+  std::map<ArrayId, double> expected_;
   std::set<ArrayId> returned_;
   std::set<ArrayId> used_outside_;
   std::map<std::string, int64_t> opaque_;
@@ -644,6 +503,6 @@ class Analyzer {
 
 }  // namespace
 
-Analysis analyze(const loops::Program& program) { return Analyzer(program).run(); }
+Analysis analyze(const loops::Program& program, const KnownValues& known) { return Analyzer(program, known).run(); }
 
 }  // namespace lightline::einsum

@@ -8,20 +8,11 @@
 #include <vector>
 
 #include "base/tensor.h"
-#include "einsum/region.h"
+#include "einsum/footprint.h"
+#include "einsum/work.h"
 #include "loops/program.h"
 
 namespace lightline::einsum {
-
-struct Work {
-  std::map<DType, double> macs;        // multiply-accumulates of contractions, by operand dtype
-  std::map<DType, double> vector_ops;  // other scalar operations, by compute type
-  double transcendental_ops = 0;
-
-  void add(const Work& other);
-  double total_macs() const;
-  double total_vector_ops() const;
-};
 
 // One operator: the statements of a group, or a statement that belongs to none.
 struct Operation {
@@ -30,19 +21,23 @@ struct Operation {
   double operand_bytes = 0;  // what it reads that it did not make, each element once
   double result_bytes = 0;   // what it makes that is used elsewhere or returned
   bool opaque = false;       // named, priced by bytes only
+  std::vector<const loops::Statement*> statements;
+  double bytes() const { return operand_bytes + result_bytes; }
 };
 
 struct Analysis {
   std::vector<Operation> operations;  // in program order; those that nothing demands are left out
   Work work;                          // of the whole program
+  Work algebraic;                     // after linear rewrites
   double input_bytes = 0;             // demanded elements of inputs, once
   double output_bytes = 0;            // elements of outputs, once
-  double expected_gather_bytes = 0;   // what gathers usually touch beyond the least that is counted
+  double expected_gather_bytes = 0;   // what gathers from inputs usually touch beyond the least that is counted
   std::map<std::string, int64_t> opaque;
   std::vector<std::string> assumptions;
   double bytes() const { return input_bytes + output_bytes; }
 };
 
-Analysis analyze(const loops::Program& program);
+// `known` holds the values of integer inputs that may be relied on. The program must outlive the result.
+Analysis analyze(const loops::Program& program, const KnownValues& known = {});
 
 }  // namespace lightline::einsum

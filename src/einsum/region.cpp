@@ -181,9 +181,31 @@ void eliminate(Piece& piece, int variable) {
   piece = std::move(result);
 }
 
+// Both can not hold: they are opposite, and leave no room between them.
+bool exclude(const HalfSpace& a, const HalfSpace& b) {
+  if (a.terms.size() != b.terms.size() || a.constant + b.constant >= 0) return false;
+  for (size_t i = 0; i < a.terms.size(); ++i)
+    if (a.terms[i].first != b.terms[i].first || a.terms[i].second != -b.terms[i].second) return false;
+  return true;
+}
+
+// No point of the box satisfies the cut.
+bool fails_on(const HalfSpace& cut, const std::vector<Range>& box) {
+  int64_t most = cut.constant;
+  for (const auto& [v, c] : cut.terms) most += c * (c > 0 ? box[size_t(v)].hi : box[size_t(v)].lo);
+  return most < 0;
+}
+
 bool disjoint(const Piece& a, const Piece& b) {
   for (size_t i = 0; i < a.box.size(); ++i)
     if (a.box[i].hi < b.box[i].lo || b.box[i].hi < a.box[i].lo) return true;
+  for (const HalfSpace& own : a.cuts)
+    if (fails_on(own, b.box)) return true;
+  for (const HalfSpace& other : b.cuts)
+    if (fails_on(other, a.box)) return true;
+  for (const HalfSpace& own : a.cuts)
+    for (const HalfSpace& other : b.cuts)
+      if (exclude(own, other)) return true;
   return false;
 }
 
@@ -193,17 +215,14 @@ bool inside(const Range& a, const Range& b) {
           (a.count() == 1 && (a.lo - b.lo) % b.step == 0));
 }
 
-// a is a subset of b, if that can be seen at once.
-bool contained(const Piece& a, const Piece& b) {
-  for (size_t i = 0; i < a.box.size(); ++i)
-    if (!inside(a.box[i], b.box[i])) return false;
-  return std::all_of(b.cuts.begin(), b.cuts.end(), [&](const HalfSpace& cut) {
-    return std::find(a.cuts.begin(), a.cuts.end(), cut) != a.cuts.end();
-  });
-}
-
-// The parts of box `a` outside box `b`, when both are dense.
+// The parts of `a` outside `b`, when that is a few pieces: both are dense boxes, or one cut tells them apart.
 std::optional<std::vector<Piece>> minus(Piece a, const Piece& b) {
+  if (b.cuts.size() == 1 && std::equal(a.box.begin(), a.box.end(), b.box.begin(), inside)) {
+    HalfSpace beyond{-b.cuts[0].constant - 1, b.cuts[0].terms};
+    for (auto& term : beyond.terms) term.second = -term.second;
+    a.cut(std::move(beyond));
+    return std::vector<Piece>{std::move(a)};
+  }
   if (!a.is_box() || !b.is_box()) return std::nullopt;
   for (const Piece* piece : {static_cast<const Piece*>(&a), &b})
     for (const Range& range : piece->box)
@@ -226,7 +245,60 @@ std::optional<std::vector<Piece>> minus(Piece a, const Piece& b) {
   return parts;
 }
 
+// Neighbours that differ in one dimension only become one, so that a tensor read slice by slice is whole again.
+std::vector<Piece> merged(std::vector<Piece> pieces) {
+  for (size_t d = 0; !pieces.empty() && pieces.size() > 1 && d < pieces[0].box.size(); ++d) {
+    const auto in_order = [d](const Piece& a, const Piece& b) {
+      for (size_t i = 0; i < a.box.size(); ++i)
+        if (i != d && a.box[i] != b.box[i]) return a.box[i] < b.box[i];
+      if (a.cuts != b.cuts) return a.cuts < b.cuts;
+      return a.box[d] < b.box[d];
+    };
+    std::sort(pieces.begin(), pieces.end(), in_order);
+    size_t kept = 0;
+    for (size_t i = 1; i < pieces.size(); ++i) {
+      Piece& last = pieces[kept];
+      Piece& next = pieces[i];
+      const Range own = last.box[d], other = next.box[d];
+      bool same = last.cuts.empty() && next.cuts.empty();
+      for (size_t e = 0; same && e < last.box.size(); ++e) same = e == d || last.box[e] == next.box[e];
+      const bool dense = (own.step == 1 || own.count() == 1) && (other.step == 1 || other.count() == 1);
+      if (same && dense && other.lo <= own.hi + 1)
+        last.box[d] = {own.lo, std::max(own.hi, other.hi), 1};
+      else if (++kept != i)
+        pieces[kept] = std::move(next);
+    }
+    pieces.resize(kept + 1);
+  }
+  return pieces;
+}
+
+void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
+  std::vector<Piece> pending{std::move(piece)};
+  for (int left = 256; !pending.empty() && left > 0; --left) {  // what takes longer to split is dropped
+    Piece next = std::move(pending.back());
+    pending.pop_back();
+    if (next.bounds_empty()) continue;
+    const auto met =
+        std::find_if(pieces.begin(), pieces.end(), [&](const Piece& known) { return !disjoint(next, known); });
+    if (met == pieces.end()) {
+      if (pieces.size() < max_pieces) pieces.push_back(std::move(next));
+    } else if (auto parts = contained(next, *met) ? std::nullopt : minus(next, *met)) {
+      for (Piece& part : *parts) pending.push_back(std::move(part));
+    }
+  }
+}
+
 }  // namespace
+
+bool contained(const Piece& a, const Piece& b) {
+  if (a.floating != b.floating) return false;
+  for (size_t i = 0; i < a.box.size(); ++i)
+    if (!inside(a.box[i], b.box[i])) return false;
+  return std::all_of(b.cuts.begin(), b.cuts.end(), [&](const HalfSpace& cut) {
+    return std::find(a.cuts.begin(), a.cuts.end(), cut) != a.cuts.end();
+  });
+}
 
 Piece Piece::whole(const std::vector<int64_t>& extents) {
   Piece piece;
@@ -309,34 +381,54 @@ Piece project(const Piece& piece, const std::vector<int>& kept) {
 }
 
 void Region::add(Piece piece) {
-  std::vector<Piece> pending{std::move(piece)};
-  while (!pending.empty()) {
-    Piece next = std::move(pending.back());
-    pending.pop_back();
-    if (next.bounds_empty()) continue;
-    bool taken = false;
-    for (size_t i = 0; i < pieces_.size() && !taken; ++i) {
-      if (disjoint(next, pieces_[i])) continue;
-      taken = true;
-      if (contained(next, pieces_[i])) continue;
-      if (contained(pieces_[i], next)) {
-        pieces_.erase(pieces_.begin() + int64_t(i));
-        pending.push_back(std::move(next));
-      } else if (auto parts = minus(next, pieces_[i])) {
-        for (Piece& part : *parts) pending.push_back(std::move(part));
-      } else if (count(next) > count(pieces_[i])) {
-        // keep the larger of two that overlap in a way we can not split
-        pieces_.erase(pieces_.begin() + int64_t(i));
-        pending.push_back(std::move(next));
-      }
-    }
-    if (!taken && pieces_.size() < max_pieces) pieces_.push_back(std::move(next));
+  if (piece.bounds_empty()) return;
+  for (const Piece& known : added_)
+    if (added_.size() <= max_pieces && contained(piece, known)) return;
+  added_.push_back(std::move(piece));
+  current_ = false;
+}
+
+bool Region::contains(const Region& other) const {
+  const auto& own = pieces();
+  return std::all_of(other.pieces().begin(), other.pieces().end(), [&](const Piece& piece) {
+    return std::any_of(own.begin(), own.end(), [&](const Piece& known) { return contained(piece, known); });
+  });
+}
+
+// The result depends on the set of pieces alone, not on their order: they are sorted, and the largest come first.
+const std::vector<Piece>& Region::pieces() const {
+  if (current_) return pieces_;
+  current_ = true;
+  if (added_.size() == 1) return pieces_ = added_;
+  std::vector<Piece> placed, floating;
+  for (const Piece& piece : added_) (piece.floating ? floating : placed).push_back(piece);
+  std::vector<std::pair<double, Piece>> sorted;
+  for (Piece& piece : merged(std::move(placed))) sorted.emplace_back(-count(piece), std::move(piece));
+  std::sort(sorted.begin(), sorted.end());
+  pieces_.clear();
+  double points = 0;
+  for (auto& [size, piece] : sorted) {
+    if (sorted.size() > 1)
+      add_disjoint(pieces_, std::move(piece));
+    else
+      pieces_.push_back(std::move(piece));
   }
+  for (const Piece& piece : pieces_) points += floating.empty() ? 0 : count(piece);
+  // What floats may lie anywhere, also on what is there already: only one set counts, the larger one.
+  std::sort(floating.begin(), floating.end());
+  const Piece* largest = nullptr;
+  for (const Piece& piece : floating)
+    if (const double size = count(piece); size > points) {
+      points = size;
+      largest = &piece;
+    }
+  if (largest != nullptr) pieces_.assign(1, *largest);
+  return pieces_;
 }
 
 double Region::points() const {
   double total = 0;
-  for (const Piece& piece : pieces_) total += count(piece);
+  for (const Piece& piece : pieces()) total += count(piece);
   return total;
 }
 

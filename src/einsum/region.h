@@ -2,6 +2,7 @@
 // becomes smaller, never larger, so that every count is a lower bound of the true one.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ struct Range {
   int64_t step = 1;
   int64_t count() const { return hi < lo ? 0 : (hi - lo) / step + 1; }
   bool operator==(const Range&) const = default;
+  auto operator<=>(const Range&) const = default;
 };
 
 // constant + sum of coefficient * variable >= 0
@@ -22,11 +24,15 @@ struct HalfSpace {
   int64_t constant = 0;
   std::vector<std::pair<int, int64_t>> terms;  // by ascending variable, no zero coefficients
   bool operator==(const HalfSpace&) const = default;
+  auto operator<=>(const HalfSpace&) const = default;
 };
 
 struct Piece {
   std::vector<Range> box;
   std::vector<HalfSpace> cuts;
+  bool floating = false;  // as many points as the box has, but nobody knows where: what a gather touches
+  bool operator==(const Piece&) const = default;
+  auto operator<=>(const Piece&) const = default;
 
   static Piece whole(const std::vector<int64_t>& extents);
   bool is_box() const { return cuts.empty(); }
@@ -42,17 +48,23 @@ double count(const Piece& piece);
 // The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller.
 Piece project(const Piece& piece, const std::vector<int>& kept);
 
-// A union of disjoint pieces.
+// True if every point of `a` is seen at once to be in `b`.
+bool contained(const Piece& a, const Piece& b);
+
+// A union of points, in whatever order they were added.
 class Region {
  public:
-  // Adds the points of a piece that are not there yet; overlapping pieces that can not be split exactly are dropped.
   void add(Piece piece);
-  bool empty() const { return pieces_.empty(); }
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  bool empty() const { return added_.empty(); }
+  bool contains(const Region& other) const;
+  // The same points as disjoint pieces; overlaps that can not be split exactly are dropped.
+  const std::vector<Piece>& pieces() const;
   double points() const;
 
  private:
-  std::vector<Piece> pieces_;
+  std::vector<Piece> added_;
+  mutable std::vector<Piece> pieces_;
+  mutable bool current_ = true;  // pieces_ says the same as added_
 };
 
 }  // namespace lightline::einsum

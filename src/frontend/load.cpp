@@ -1,9 +1,11 @@
 #include "frontend/load.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include "base/file.h"
+#include "frontend/fx_text.h"
+#include "frontend/json_fields.h"
+#include "frontend/samples.h"
 #include "frontend/stablehlo.h"
 #include "frontend/torch_export.h"
 
@@ -36,6 +38,8 @@ bool is_program_key(std::string_view key) { return key == "training" || key == "
 }  // namespace
 
 bool is_corpus(const std::string& path) {
+  if (is_folder(path)) return !is_sample_folder(path);
+  if (is_sample_archive(path)) return true;
   std::string_view name = path;
   for (const std::string_view suffix : {".xz", ".zst"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -43,14 +47,20 @@ bool is_corpus(const std::string& path) {
 }
 
 Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry) {
+  if (is_folder(path) || is_sample_archive(path)) {
+    int64_t number = 0;
+    return for_each_sample(path, [&](const std::string& name, std::string text) {
+      return entry({++number, name, std::move(text), ""});
+    });
+  }
   simdjson::dom::parser parser;
   return for_each_line(path, [&](int64_t number, std::string_view line) -> Status {
     if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return Ok{};
     CorpusEntry e;
     e.line = number;
     e.name = fmt::format("line {}", number);
-    simdjson::dom::object o;
-    if (parser.parse(line.data(), line.size()).get(o) == simdjson::SUCCESS) {
+    JsonObject o;
+    if (const auto root = parse_json(parser, line); root.ok() && root->get(o) == simdjson::SUCCESS) {
       for (const auto& [key, value] : o) {
         std::string_view text;
         if (key == key_of(form)) e.program = simdjson::minify(value);
@@ -74,15 +84,16 @@ Result<graph::Graph> parse_graph(std::string_view content, Form form, std::strin
                  {std::string(file)}};
   const bool zip = content.starts_with("PK");
   const bool mlir = !zip && looks_like_stablehlo(content);
-  LL_TRY(graph::Graph graph, zip    ? parse_pt2(content, file)
-                             : mlir ? parse_stablehlo(content, file)
-                                    : parse_torch_export(content, file));
+  LL_TRY(graph::Graph graph, zip                   ? parse_pt2(content, file)
+                             : mlir                ? parse_stablehlo(content, file)
+                             : is_fx_text(content) ? parse_fx_text(content, file)
+                                                   : parse_torch_export(content, file));
   graph.name = stem(file);
   return graph;
 }
 
 Result<graph::Graph> load_graph(const std::string& path, Form form) {
-  LL_TRY(const std::string content, read_file(path));
+  LL_TRY(const std::string content, is_sample_folder(path) ? read_sample(path) : read_file(path));
   return parse_graph(content, form, path);
 }
 

@@ -21,12 +21,14 @@ struct CorpusEntry {
   std::string carried;  // the other keys as JSON members, without braces: "problem":"x","sol_ms":1.5
 };
 
-bool is_corpus(const std::string& path);  // .jsonl, also with .xz or .zst
+// .jsonl, also with .xz or .zst; a folder of GraphNet samples, or a tar archive of them
+bool is_corpus(const std::string& path);
 
 // Calls `entry` for every line; a line that is not a JSON object is an entry whose `program` is empty.
 Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry);
 
-// A single program: a .pt2 archive, program JSON (also a corpus line), or StableHLO text.
+// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the folder or text of a
+// GraphNet sample.
 Result<graph::Graph> load_graph(const std::string& path, Form form);
 Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file);
 

@@ -1,17 +1,14 @@
 // .pt2 archives: a zip with the program as JSON and the weights beside it.
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <unordered_map>
 
 #include "base/zip.h"
+#include "frontend/json_fields.h"
 #include "frontend/torch_export.h"
 
 namespace lightline::frontend {
 namespace {
-
-using simdjson::dom::element;
-using simdjson::dom::object;
 
 // Values are kept for small integer tensors only: they decide which rows a gather touches.
 constexpr int64_t max_known_elements = 1 << 16;
@@ -25,10 +22,9 @@ struct Payload {
 std::unordered_map<std::string, Payload> read_config(const std::string& text) {
   std::unordered_map<std::string, Payload> result;
   simdjson::dom::parser parser;
-  element root;
-  object config;
-  if (parser.parse(text).get(root) != simdjson::SUCCESS || root["config"].get(config) != simdjson::SUCCESS)
-    return result;
+  const auto root = parse_json(parser, text);
+  JsonObject config;
+  if (!root.ok() || (*root)["config"].get(config) != simdjson::SUCCESS) return result;
   for (const auto& [name, entry] : config) {
     std::string_view path;
     bool pickled = false;
@@ -52,8 +48,9 @@ void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder
     if (!type || found->second.pickled || !(is_integer(type->dtype) || type->dtype == DType::boolean)) continue;
     const auto count = element_count(type->shape);
     if (!count.ok() || *count > max_known_elements) continue;
-    auto bytes = zip.read(name);
-    if (!bytes.ok() || bytes->size() != size_t(*count) * size_t(byte_size(type->dtype))) continue;
+    const size_t size = size_t(*count) * size_t(byte_size(type->dtype));
+    auto bytes = zip.read(name, size);
+    if (!bytes.ok() || bytes->size() != size) continue;
     Tensor known(type->dtype, type->shape);
     std::copy(bytes->begin(), bytes->end(), reinterpret_cast<char*>(known.data()));
     input.known = std::move(known);
@@ -82,13 +79,13 @@ Result<graph::Graph> parse_pt2(std::string_view archive, std::string_view file) 
                     "the archive holds no exported program",
                     "expected models/*.json as torch.export.save writes; AOTInductor packages hold no graph",
                     {}});
-  auto json = zip->read(program);
+  auto json = zip->read(program, max_json_text);
   if (!json.ok()) return located(std::move(json).error());
   LL_TRY(graph::Graph graph, parse_torch_export(*json, file));
   for (const bool is_constants : {false, true}) {
     const std::string& config = is_constants ? constants : weights;
     if (config.empty()) continue;
-    auto text = zip->read(config);
+    auto text = zip->read(config, max_json_text);
     if (!text.ok()) return located(std::move(text).error());
     attach(graph, *zip, config.substr(0, config.rfind('/') + 1), read_config(*text), is_constants);
   }

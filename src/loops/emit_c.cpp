@@ -1,6 +1,7 @@
 #include "loops/emit_c.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -35,7 +36,7 @@ std::string indent(const std::string& text) {
     }
     const size_t closing = std::min(line.find_first_not_of('}'), line.size());
     const int own = depth - int(closing);
-    if (line[0] != '#') result.append(size_t(2 * std::max(own, 0)), ' ');
+    if (line[0] != '#') result.append(2 * size_t(std::max(own, 0)), ' ');
     result += line;
     result += '\n';
     depth += int(std::ranges::count(line, '{')) - int(std::ranges::count(line, '}'));
@@ -213,10 +214,9 @@ class ProgramWriter {
 
   void call(const OpaqueStep& step, std::string& body) {
     const auto list = [](const std::vector<ArrayId>& arrays) {
-      std::string text = "NULL";
-      for (size_t i = 0; i < arrays.size(); ++i)
-        text = i == 0 ? array_name(arrays[i]) : text + ", " + array_name(arrays[i]);
-      return text;
+      std::vector<std::string> names;
+      for (const ArrayId id : arrays) names.push_back(array_name(id));
+      return names.empty() ? "NULL" : fmt::format("{}", fmt::join(names, ", "));
     };
     body += fmt::format(
         "{{\nconst void* operands[] = {{{}}};\nvoid* results[] = {{{}}};\nif ((failed = H->opaque(H->self, {}, "

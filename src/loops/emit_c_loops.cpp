@@ -63,6 +63,8 @@ void NestWriter::prepare() {
     if (stored_[id]) {
       written_.push_back(id);
       writer_.set_access(id, {array_name(id), dtype});
+    } else if (member.host != none) {
+      writer_.set_access(id, {.pointer = array_name(member.host), .element = compute_type(dtype), .is_local = true});
     } else if (member.elements > 1) {
       add_buffer(id, compute_type(dtype), member.elements);
       writer_.set_access(id, {.pointer = fmt::format("b{}", id), .element = compute_type(dtype), .is_local = true});

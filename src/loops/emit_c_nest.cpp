@@ -1,6 +1,7 @@
 #include "loops/emit_c_nest.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace lightline::loops::c {
 namespace {
@@ -28,6 +29,7 @@ class TreeBuilder {
     for (Item& item : tree_.items) trace(item, {});
     for (Member& member : tree_.members) rename(member);
     for (Member& member : tree_.members) place(member);
+    for (Member& member : tree_.members) lodge(member);
     for (Member& member : tree_.members) flatten(member);
     return std::move(tree_);
   }
@@ -108,6 +110,7 @@ class TreeBuilder {
   void trace(Item& item, std::vector<const Nest*> path) {
     if (!item.nest) {
       tree_.members[item.member].path = std::move(path);
+      tree_.members[item.member].turn = turns_++;
       return;
     }
     path.push_back(item.nest.get());
@@ -168,6 +171,62 @@ class TreeBuilder {
     }
   }
 
+  // A row that is kept only until a stored result takes its place, point by point, is written there at once: the result
+  // is in the cache by then, and its memory is fetched while the row is computed.
+  void lodge(Member& member) {
+    if (stored_[member.kernel.result] || member.elements == 1 || member.kernel.tiled) return;
+    for (const Member& host : tree_.members) {
+      if (!takes_place(host, member)) continue;
+      member.host = host.kernel.result;
+      const std::vector<size_t> dimension = *same_point(host, member);
+      for (size_t d = 0; d < dimension.size(); ++d)
+        member.strides[d] = dimension[d] == no_dimension ? 0 : host.strides[dimension[d]];
+      return;
+    }
+  }
+
+  bool takes_place(const Member& host, const Member& guest) {
+    const Kernel& kernel = host.kernel;
+    const bool is_map = kernel.reducer == Reducer::none && kernel.scan == none && !kernel.is_empty && !kernel.tiled &&
+                        kernel.transposed == none;
+    const DType dtype = plan_.program.arrays[kernel.result].dtype;
+    if (!is_map || !stored_[kernel.result] || compute_type(dtype) != dtype ||
+        dtype != compute_type(plan_.program.arrays[guest.kernel.result].dtype) || !same_point(host, guest))
+      return false;
+    return std::ranges::all_of(tree_.members, [&](const Member& other) {
+      if (other.host == kernel.result) return false;
+      if (&other == &host) return true;
+      bool uses = &other == &guest;
+      for_each_load(other, [&](const Node& load) { uses |= load.array == guest.kernel.result; });
+      return !uses || (other.turn < host.turn && !in_same_item(other, host, guest.shared));
+    });
+  }
+
+  static bool in_same_item(const Member& a, const Member& b, size_t level) {
+    return a.path.size() > level && b.path.size() > level && a.path[level] == b.path[level];
+  }
+
+  // Which dimension of the host each dimension of the guest is, if every point of the host reads its own point only.
+  std::optional<std::vector<size_t>> same_point(const Member& host, const Member& guest) {
+    const Shape &from = plan_.program.arrays[guest.kernel.result].shape,
+                &to = plan_.program.arrays[host.kernel.result].shape;
+    std::optional<std::vector<size_t>> found;
+    bool agree = size_of(from) == size_of(to);
+    for_each_load(host, [&](const Node& load) {
+      if (load.array != guest.kernel.result || !agree) return;
+      std::vector<size_t> dimension(from.size(), no_dimension);
+      for (size_t d = 0; d < from.size(); ++d) {
+        if (from[d] == 1) continue;
+        for (size_t k = 0; k < to.size(); ++k)
+          if (to[k] == from[d] && nodes().is_var(nodes().operands(load)[d], host.kernel.dims[k])) dimension[d] = k;
+        agree &= dimension[d] != no_dimension && std::ranges::count(dimension, dimension[d]) == 1;
+      }
+      agree &= load.guard == none && (!found || *found == dimension);
+      found = std::move(dimension);
+    });
+    return agree ? found : std::nullopt;
+  }
+
   void flatten(Member& member) {
     const auto strides_of = [&](ArrayId array) {
       for (const Member& other : tree_.members)
@@ -181,9 +240,12 @@ class TreeBuilder {
     member.store = nodes().position(subscripts, member.strides);
   }
 
+  static constexpr size_t no_dimension = SIZE_MAX;
+
   Plan& plan_;
   const Stored& stored_;
   Tree tree_;
+  size_t turns_ = 0;
 };
 
 // Whether a node still takes the merged variable apart.

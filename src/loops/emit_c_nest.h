@@ -34,6 +34,8 @@ struct Member {
   NodeId store = none;            // where its element goes
   std::vector<int64_t> strides;   // of the result where it lives
   int64_t elements = 1;           // it has there
+  ArrayId host = none;            // the stored array in whose place it lives until that is computed
+  size_t turn = 0;                // its place in the order of execution
   size_t first_reduced() const { return kernel.tiled ? sequence.size() : kernel.loops.size(); }
   bool is_reduced_at(size_t level) const { return level >= first_reduced(); }
 };

@@ -12,6 +12,10 @@ const std::string_view prelude_base = R"(#include <stddef.h>
 #define LL_THREADS 1
 #define LL_THREAD 0
 #endif
+/* Processors with this set do not lower their clock for wide vectors; gcc keeps to half the width unless told. */
+#if defined(__AVX512VBMI2__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
 
 struct ll_host {
   void* self;

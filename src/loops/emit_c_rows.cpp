@@ -98,16 +98,16 @@ void NestWriter::store(const Member& member, const std::string& value) {
   writer_.line(fmt::format("const {} {} = {};", value_type(dtype), own,
                            rounds ? cast_text(compute_type(dtype), dtype, value) : value));
   if (!stored_[id] && member.elements == 1) return writer_.set_access(id, {own, dtype, true, writer_.depth()});
-  if (stored_[id])
-    writer_.line(fmt::format("{}[{}] = {};", array_name(id), writer_.index(member.store), to_storage(dtype, own)));
-  else
-    writer_.line(fmt::format("b{}[{}] = {};", id, writer_.index(member.store), own));
+  const std::string place = stored_[id]           ? array_name(id)
+                            : member.host != none ? array_name(member.host)
+                                                  : fmt::format("b{}", id);
+  writer_.line(
+      fmt::format("{}[{}] = {};", place, writer_.index(member.store), stored_[id] ? to_storage(dtype, own) : own));
   const size_t level = member.shared == 0 ? 0 : scope_of_.at(member.path[member.shared - 1]);
   if (stored_[id])
-    writer_.set_access(id, {array_name(id), dtype, false, level});
+    writer_.set_access(id, {place, dtype, false, level});
   else
-    writer_.set_access(
-        id, {.pointer = fmt::format("b{}", id), .element = compute_type(dtype), .level = level, .is_local = true});
+    writer_.set_access(id, {.pointer = place, .element = compute_type(dtype), .level = level, .is_local = true});
   writer_.define(nodes().load_at(id, member.store, none, {}), own);
 }
 

@@ -44,7 +44,7 @@ void Lexer::skip_space() {
       const char* to = cursor_;
       if (from != to && *from == ' ') ++from;
       while (to != from && (to[-1] == ' ' || to[-1] == '\r' || to[-1] == '\t')) --to;
-      comments.push_back({none, same_line, std::string(from, to)});
+      remarks.push_back({none, same_line, {from, size_t(to - from)}});
     } else {
       return;
     }
@@ -54,9 +54,9 @@ void Lexer::skip_space() {
 void Lexer::advance() {
   if (cursor_ != end_ && *cursor_ == ' ') ++cursor_;
   if (cursor_ != end_ && (class_of(*cursor_) == space || class_of(*cursor_) == hash)) {
-    const size_t pending = comments.size();
+    const size_t pending = remarks.size();
     skip_space();
-    for (size_t i = pending; i < comments.size(); ++i) comments[i].at = Position(cursor_ - begin_);
+    for (size_t i = pending; i < remarks.size(); ++i) remarks[i].before = Position(cursor_ - begin_);
   }
   start_ = cursor_;
   if (cursor_ == end_) {

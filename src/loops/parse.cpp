@@ -6,12 +6,13 @@
 #include <array>
 #include <charconv>
 #include <span>
-#include <unordered_map>
 
 #include "base/file.h"
 #include "loops/lexer.h"
+#include "loops/name_table.h"
 #include "loops/source.h"
 #include "loops/verify.h"
+#include "loops/words.h"
 
 namespace lightline::loops {
 namespace {
@@ -21,31 +22,19 @@ constexpr int max_block_depth = 32;
 constexpr size_t max_rank = 32;
 constexpr int64_t max_extent = int64_t(1) << 48;
 
-bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {
-      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
-      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
-      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
-  // Most names are told apart from all reserved words by their length and first letter.
-  static const auto possible = [] {
-    std::array<std::array<bool, 128>, 8> table{};
-    for (const std::string_view w : words) table[w.size()][size_t(w[0])] = true;
-    for (int d = 0; d < dtype_count; ++d) table[name(DType(d)).size()][size_t(name(DType(d))[0])] = true;
-    return table;
-  }();
-  if (word.size() > 7 || !possible[word.size()][size_t(word[0])]) return false;
-  return std::find(std::begin(words), std::end(words), word) != std::end(words) || dtype_from_name(word).has_value();
+// Index names are short, and mostly told apart by their first letter.
+inline bool is_name(const Index& index, std::string_view name) {
+  return index.name.size() == name.size() && index.name[0] == name[0] && (name.size() == 1 || index.name == name);
 }
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) {
+  explicit Parser(std::string_view text) : lexer_(text), arrays_(text.size() / 64) {
     // About what a statement of 60 characters needs; growing later is fine.
     program_.exprs.reserve(text.size() / 8);
     depths_.reserve(text.size() / 8);
     program_.statements.reserve(text.size() / 64);
     program_.arrays.reserve(text.size() / 64);
-    arrays_.reserve(text.size() / 64);
   }
 
   Program run() {
@@ -73,8 +62,10 @@ class Parser {
       outputs.push_back(output);
     });
     expect('{');
+    end_line();
     parse_block(program_.statements, "}");
     expect('}');
+    end_line();
     if (lexer_.kind() != Token::end)
       fail(ErrorCode::parse, fmt::format("unexpected '{}' after the program", lexer_.text()),
            "a file holds one program");
@@ -83,7 +74,6 @@ class Parser {
       out.array = visible(output.name, output.at, "outputs name an input or a result");
       if (!output.replaces.empty()) out.replaces = visible(output.replaces, output.replaces_at, "'as' names an input");
     }
-    take_comments();
     return std::move(program_);
   }
 
@@ -173,31 +163,34 @@ class Parser {
     expect(':', "arrays are declared as name: dtype[extents]");
     typed.dtype = parse_dtype();
     expect('[', "a scalar has the type f32[]");
+    std::array<int64_t, max_rank> extents;
+    size_t rank = 0;
     list(']', [&] {
-      if (typed.shape.size() == max_rank)
+      if (rank == max_rank)
         fail(ErrorCode::limit, fmt::format("'{}' has more than {} dimensions", typed.name, max_rank));
-      typed.shape.push_back(parse_extent());
+      extents[rank++] = parse_extent();
     });
+    typed.shape.assign(extents.begin(), extents.begin() + rank);
     return typed;
   }
 
   // ---- names ----
   ArrayId declare(Typed typed, Position at) {
     const auto id = ArrayId(program_.arrays.size());
-    if (!arrays_.emplace(typed.name, id).second)
+    if (!arrays_.insert(typed.name, id))
       fail_at(at, ErrorCode::name, fmt::format("'{}' is defined twice", typed.name),
               "every array is defined once; choose another name");
     scope_.push_back(typed.name);
     return program_.add_array(std::string(typed.name), typed.dtype, std::move(typed.shape), at);
   }
   ArrayId visible(std::string_view name, Position at, std::string_view hint) {
-    const auto found = arrays_.find(name);
-    if (found != arrays_.end()) return found->second;
+    const ArrayId found = arrays_.find(name);
+    if (found != none) return found;
     fail_at(at, ErrorCode::name, fmt::format("unknown array '{}'", name), std::string(hint));
   }
   IndexId add_index(std::string_view name, int64_t extent, IndexKind kind, Position at) {
     for (const IndexId other : visible_indices_)
-      if (program_.indices[other].name == name)
+      if (is_name(program_.indices[other], name))
         fail_at(at, ErrorCode::name, fmt::format("index '{}' is bound twice", name),
                 "choose another name for one of them");
     const IndexId id = program_.add_index(std::string(name), extent, kind);
@@ -208,6 +201,7 @@ class Parser {
   // ---- statements ----
   void parse_block(std::vector<Statement>& block, std::string_view end) {
     const uint32_t outer_group = group_;
+    uint32_t printed_group = none;
     group_ = none;
     while (!lexer_.is(end)) {
       if (lexer_.symbol() == '@') {
@@ -217,8 +211,9 @@ class Parser {
       if (lexer_.kind() == Token::end || lexer_.is("}"))
         fail(ErrorCode::parse, fmt::format("expected a statement or '{}', found {}", end, found()));
       if (lexer_.is("=")) fail(ErrorCode::parse, "unexpected '='", "write == to compare");
-      Statement statement = parse_statement();
-      block.push_back(std::move(statement));
+      if (group_ != printed_group) end_line();  // of the group; one without statements is not printed
+      printed_group = group_;
+      block.push_back(parse_statement());
     }
     group_ = outer_group;
   }
@@ -236,8 +231,6 @@ class Parser {
 
   Statement parse_statement() {
     const Position at = lexer_.position();
-    take_comments();
-    last_statement_ = at;
     Statement statement;
     statement.position = at;
     statement.group = group_;
@@ -270,6 +263,7 @@ class Parser {
       statement.node = parse_compute(results[0]);
     }
     visible_indices_.resize(indices_before);
+    end_line();
     return statement;
   }
 
@@ -333,10 +327,10 @@ class Parser {
 
   // At a reducer's name: a reduction goes on with a name or '[', a function call with '('.
   bool starts_reduction() {
-    const Lexer saved = lexer_;
+    const Lexer::Mark name = lexer_.mark();
     lexer_.advance();
     if (lexer_.symbol() != '(') return true;
-    lexer_ = saved;
+    lexer_.reset(name);
     return false;
   }
 
@@ -470,6 +464,7 @@ class Parser {
       carry.inner = declare({name, init.dtype, init.shape}, name_at);
     });
     expect('{');
+    end_line();
     parse_block(repeat.body, "yield");
     const Position yield_at = lexer_.position();
     expect_word("yield");
@@ -489,6 +484,7 @@ class Parser {
                           repeat.carries.size() == 1 ? "is" : "are", next.size()),
               "yield the next value of every carried array, in order");
     for (size_t i = 0; i < next.size(); ++i) repeat.carries[i].next = next[i];
+    end_line();
     expect('}');
     while (scope_.size() > scope_before) {
       arrays_.erase(scope_.back());
@@ -623,12 +619,12 @@ class Parser {
   ExprId parse_prefix() {
     if (lexer_.symbol() == '-' && lexer_.text().size() == 1) {
       const Position at = lexer_.position();
-      const Lexer saved = lexer_;
+      const Lexer::Mark minus = lexer_.mark();
       lexer_.advance();
       const bool literal =
           lexer_.kind() == Token::integer || lexer_.kind() == Token::floating || lexer_.is("inf") || lexer_.is("nan");
       if (literal) {
-        lexer_ = saved;
+        lexer_.reset(minus);
         return parse_literal();
       }
       if (++nesting_ > max_expression_depth)
@@ -657,12 +653,11 @@ class Parser {
     if (lexer_.symbol() == '(') return parse_call(name, at);
     if (lexer_.symbol() == '[') return parse_read(name, at);
     for (auto it = visible_indices_.rbegin(); it != visible_indices_.rend(); ++it)
-      if (program_.indices[*it].name == name) return note(program_.index(*it, at), 1);
+      if (is_name(program_.indices[*it], name)) return note(program_.index(*it, at), 1);
     if (reducer_from_name(name))
       fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name),
               "a reduction comes right after the loops and covers the rest; use two statements");
-    const auto array = arrays_.find(name);
-    if (array != arrays_.end())
+    if (arrays_.find(name) != none)
       fail_at(at, ErrorCode::name, fmt::format("array '{}' is read without subscripts", name),
               fmt::format("write {}[...]; a scalar is read as {}[]", name, name));
     fail_at(at, ErrorCode::name, fmt::format("unknown index '{}'", name),
@@ -717,19 +712,25 @@ class Parser {
     return note(program_.read(array, std::span(subscripts.data(), count), fill, at), deepest + 1);
   }
 
-  // Comments since the last statement: those on its last line trail it, the others lead the next one.
-  void take_comments() {
-    for (Comment& comment : lexer_.comments) {
-      if (comment.trailing && last_statement_ != none) comment.at = last_statement_;
-      comment.trailing = comment.trailing && last_statement_ != none;
-      program_.comments.push_back(std::move(comment));
+  // ---- comments ----
+  // At the end of a canonical line: a comment inside it moves before it, one right after it trails it, and those on the
+  // lines that follow lead the next one.
+  void end_line() {
+    if (!lexer_.remarks.empty()) take_remarks();
+    ++line_;
+  }
+  void take_remarks() {
+    for (const Lexer::Remark& remark : lexer_.remarks) {
+      const bool inside = remark.before < lexer_.position();
+      const bool trailing = !inside && remark.same_line;
+      program_.comments.push_back({inside || trailing ? line_ : line_ + 1, trailing, std::string(remark.text)});
     }
-    lexer_.comments.clear();
+    lexer_.remarks.clear();
   }
 
   Lexer lexer_;
   Program program_;
-  std::unordered_map<std::string_view, ArrayId> arrays_;
+  NameTable arrays_;
   std::vector<std::string_view> scope_;
   std::vector<IndexId> visible_indices_;
   std::vector<uint16_t> depths_;
@@ -739,7 +740,7 @@ class Parser {
   int nesting_ = 0;
   int block_depth_ = 0;
   Position previous_ = none;
-  Position last_statement_ = none;
+  uint32_t line_ = 0;  // of the canonical text
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ class Printer {
   explicit Printer(const Program& program) : program_(program) {}
 
   std::string run() {
-    flush_comments(0, program_.statements.empty() ? none - 1 : program_.statements.front().position, true);
+    begin_line(0);
     put("program {}(", program_.name);
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       if (i > 0) out_ += ", ";
@@ -25,10 +25,12 @@ class Printer {
       out_ += name(program_.outputs[i].array);
       if (program_.outputs[i].replaces != none) put(" as {}", name(program_.outputs[i].replaces));
     }
-    out_ += ") {\n";
+    out_ += ") {";
+    end_line();
     block(program_.statements, 1);
-    flush_comments(1, none, false);
-    out_ += "}\n";
+    end_block(0);
+    end_line();
+    leading_comments(0, none);
     return std::move(out_);
   }
 
@@ -45,24 +47,32 @@ class Printer {
   const std::string& name(ArrayId id) const { return program_.arrays[id].name; }
   const std::string& index_name(IndexId id) const { return program_.indices[id].name; }
 
-  // Comments that lead what starts at `position`; with `header`, only those that stand before the program.
-  void flush_comments(int indent, Position position, bool header) {
-    while (next_comment_ < program_.comments.size()) {
+  // ---- lines, and the comments before and after each ----
+  void leading_comments(int indent, uint32_t up_to) {
+    for (; next_comment_ < program_.comments.size(); ++next_comment_) {
       const Comment& comment = program_.comments[next_comment_];
-      if (comment.trailing || comment.at > position || (header && comment.at == position)) return;
-      out_.append(size_t(2 * indent), ' ');
+      if (comment.line > up_to || (comment.line == up_to && comment.trailing)) return;
+      out_.append(2 * size_t(indent), ' ');
       put("{}{}\n", comment.text.empty() ? "#" : "# ", comment.text);
-      ++next_comment_;
     }
   }
-  void trailing_comments(Position position) {
-    bool first = true;
-    while (next_comment_ < program_.comments.size() && program_.comments[next_comment_].trailing &&
-           program_.comments[next_comment_].at == position) {
+  void begin_line(int indent) {
+    leading_comments(indent, line_);
+    out_.append(2 * size_t(indent), ' ');
+  }
+  void end_line() {
+    if (next_comment_ < program_.comments.size() && program_.comments[next_comment_].line == line_) {
       const std::string& text = program_.comments[next_comment_++].text;
-      put("{}{}", first ? "  # " : " ", text);
-      first = false;
+      put("{}{}", text.empty() ? "  #" : "  # ", text);
     }
+    out_ += '\n';
+    ++line_;
+  }
+  // The brace that closes a block; comments before it belong to the block.
+  void end_block(int indent) {
+    leading_comments(indent + 1, line_);
+    out_.append(2 * size_t(indent), ' ');
+    out_ += '}';
   }
 
   void param(ArrayId id) {
@@ -80,14 +90,13 @@ class Printer {
     for (const Statement& statement : statements) {
       if (statement.group != group) {
         group = statement.group;
-        out_.append(size_t(2 * indent), ' ');
-        put("@ \"{}\"\n", group == none ? "" : program_.groups[group]);
+        begin_line(indent);
+        put("@ \"{}\"", group == none ? "" : program_.groups[group]);
+        end_line();
       }
-      if (statement.position != none) flush_comments(indent, statement.position, false);
-      out_.append(size_t(2 * indent), ' ');
+      begin_line(indent);
       std::visit([&](const auto& node) { print(node, indent); }, statement.node);
-      if (statement.position != none) trailing_comments(statement.position);
-      out_ += '\n';
+      end_line();
     }
   }
   void results(const std::vector<ArrayId>& ids) {
@@ -190,9 +199,10 @@ class Printer {
     put("repeat {} in {} carry (", index_name(repeat.counter), program_.indices[repeat.counter].extent);
     for (size_t i = 0; i < repeat.carries.size(); ++i)
       put("{}{} = {}", i > 0 ? ", " : "", name(repeat.carries[i].inner), name(repeat.carries[i].init));
-    out_ += ") {\n";
+    out_ += ") {";
+    end_line();
     block(repeat.body, indent + 1);
-    out_.append(size_t(2 * (indent + 1)), ' ');
+    begin_line(indent + 1);
     out_ += "yield (";
     bool first = true;
     for (const Repeat::Carry& carry : repeat.carries) {
@@ -203,9 +213,9 @@ class Printer {
       put("{}stack {}", first ? "" : ", ", name(stacked));
       first = false;
     }
-    out_ += ")\n";
-    out_.append(size_t(2 * indent), ' ');
-    out_ += '}';
+    out_ += ')';
+    end_line();
+    end_block(indent);
   }
 
   void literal(const Literal& value) {
@@ -305,6 +315,7 @@ class Printer {
   const Program& program_;
   std::string out_;
   size_t next_comment_ = 0;
+  uint32_t line_ = 0;
 };
 
 }  // namespace

@@ -138,9 +138,10 @@ struct Statement {
 };
 
 // A comment of the source text, kept so that formatting does not lose it. Not part of equality.
+// Lines count from 0 in canonical text without its comments: the header, each group and statement, each end of a block.
 struct Comment {
-  Position at = none;     // leading: where the next token starts; trailing: where its statement starts
-  bool trailing = false;  // stood on the line on which the statement ended
+  uint32_t line = 0;
+  bool trailing = false;  // stands at the end of its line, not before it
   std::string text;       // without the #
 };
 

@@ -1,4 +1,4 @@
-// Windows of images as columns and back, and regions of images.
+// Windows of images as columns and back.
 #include <fmt/format.h>
 
 #include "ops/interpolation.h"
@@ -78,68 +78,12 @@ void define_col2im(OpCall& c) {
 
 // ---- regions ----
 
-// One axis of regions of interest: sample s of output p of region k, in pixels of the image.
-struct RegionAxis {
-  Lowering& l;
-  Tensor regions;  // [k, 5]: image, x1, y1, x2, y2
-  int64_t first;   // column of the near border; the far one is two further
-  double scale;
-  bool aligned;
-  int64_t size, out, samples;
-
-  Ex position(const Ix& k, const Ix& p, const Ix& s) const {
-    const double offset = aligned ? 0.5 : 0;
-    const Ex near = l.read(regions, {k, l.constant_index(first)}) * scale - offset,
-             far = l.read(regions, {k, l.constant_index(first + 2)}) * scale - offset;
-    const Ex length = aligned ? far - near : max(far - near, 1.0);
-    const Ex bin = length / double(out);
-    return near + convert(value(p), near.type) * bin + (convert(value(s), near.type) + 0.5) * bin / double(samples);
-  }
-  // Two inputs beside each sample and their weights; nothing counts beyond the border.
-  Ix at(const Ix& k, const Ix& p, const Ix& s, const Ix& tap) const {
-    return clamped_position(l, value(l.index(convert(clamped(position(k, p, s)), DType::i64)) + tap), size);
-  }
-  Ex weight(const Ix& k, const Ix& p, const Ix& s, const Ix& tap) const {
-    const Ex at = position(k, p, s), inside = clamped(at), after = inside - call(Function::floor, inside);
-    return select(at < -1.0 || at > double(size), 0.0, select(value(tap) == 0.0, 1.0 - after, after));
-  }
-  Ex clamped(Ex at) const { return min(max(at, 0.0), double(size - 1)); }
-};
-
-void define_roi_align(OpCall& c) {
-  Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input"), regions = c.tensor("rois");
-  const int64_t height = c.integer("pooled_height"), width = c.integer("pooled_width"),
-                samples = c.integer("sampling_ratio", -1);
-  if (samples <= 0) return give_opaque(c, "roi_align", {x, regions});  // as many samples as a region is large
-  require(
-      x.rank() == 4 && regions.rank() == 2 && regions.shape[1] == 5 && height > 0 && width > 0 && samples < (1 << 20),
-      "roi_align takes images, regions of five numbers, and sizes");
-  const double scale = c.number("spatial_scale", 1);
-  const bool aligned = c.flag("aligned", false);
-  const RegionAxis rows{l, regions, 2, scale, aligned, x.shape[2], height, samples},
-      columns{l, regions, 1, scale, aligned, x.shape[3], width, samples};
-  c.give(l.reduce(
-      x.dtype, {regions.shape[0], x.shape[1], height, width}, Reducer::sum, {samples, samples, 2, 2},
-      [&](const Indices& i, const Indices& r) {
-        const Ix image = position(l, l.read(regions, {i[0], l.constant_index(0)}), x.shape[0]);
-        const Ex value = l.read(x, {image, i[1], rows.at(i[0], i[2], r[0], r[2]), columns.at(i[0], i[3], r[1], r[3])});
-        return value * rows.weight(i[0], i[2], r[0], r[2]) * columns.weight(i[0], i[3], r[1], r[3]) /
-               double(samples * samples);
-      }));
-}
-
 }  // namespace
 
 void register_folding(Registry& r) {
   r.add("im2col", "self, kernel_size, dilation, padding, stride", define_im2col, {"torch.nn.functional.unfold"});
   r.add("col2im", "self, output_size, kernel_size, dilation, padding, stride", define_col2im,
         {"torch.nn.functional.fold"});
-  r.add("torchvision.roi_align.default",
-        "input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned", define_roi_align);
-  r.add("torchvision.nms.default", "dets, scores, iou_threshold", [](OpCall& c) {
-    give_opaque(c, "nms", {c.tensor("dets"), c.tensor("scores")});
-  });
 }
 
 }  // namespace lightline::ops

@@ -2,6 +2,17 @@
 #include "ops/registry.h"
 
 namespace lightline::ops {
+namespace {
+
+// Gives the positions too only if asked.
+Definition positions_if_asked(Definition define) {
+  return [define = std::move(define)](OpCall& c) {
+    define(c);
+    if (!c.flag("return_indices", false) && c.results.size() > 1) c.results.resize(1);
+  };
+}
+
+}  // namespace
 
 void register_functional_forms(Registry& r) {
   const std::string legacy = "size_average, reduce, reduction";
@@ -27,12 +38,32 @@ void register_functional_forms(Registry& r) {
       {"triplet_margin_loss", "anchor, positive, negative, margin, p, eps, swap, " + legacy},
       {"multi_margin_loss", "input, target, p, margin, weight, " + legacy},
       {"multilabel_margin_loss", "input, target, " + legacy},
+      {"relu", "input, inplace"},
+      {"relu6", "input, inplace"},
+      {"selu", "input, inplace"},
+      {"silu", "input, inplace"},
+      {"mish", "input, inplace"},
+      {"hardswish", "input, inplace"},
+      {"hardsigmoid", "input, inplace"},
+      {"hardtanh", "input, min_val, max_val, inplace"},
+      {"leaky_relu", "input, negative_slope, inplace"},
+      {"elu", "input, alpha, inplace"},
+      {"celu", "input, alpha, inplace"},
+      {"threshold", "input, threshold, value, inplace"},
+      {"dropout", "input, p, train, inplace"},
+      {"dropout1d", "input, p, train, inplace"},
+      {"dropout2d", "input, p, train, inplace"},
+      {"dropout3d", "input, p, train, inplace"},
   };
   for (const auto& [name, parameters] : forms) {
     const Operator* op = r.find(name).op;
     LL_CHECK(op != nullptr);
     Definition define = op->define;
     r.add(std::string("torch.nn.functional.") + name, parameters, std::move(define));
+  }
+  for (const std::string name : {"adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"}) {
+    Definition define = r.find(name).op->define;
+    r.add("torch.nn.functional." + name, "input, output_size, return_indices", positions_if_asked(std::move(define)));
   }
 }
 

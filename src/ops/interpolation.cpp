@@ -173,6 +173,7 @@ void register_interpolation(Registry& r) {
         define_interpolate, {"torch.nn.functional.upsample"});
   register_grid_sampling(r);
   register_folding(r);
+  register_vision(r);
 }
 
 }  // namespace lightline::ops

@@ -36,5 +36,6 @@ Ex cubic_weight(Ex distance, double a);
 
 void register_grid_sampling(Registry& r);
 void register_folding(Registry& r);
+void register_vision(Registry& r);
 
 }  // namespace lightline::ops

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "loops/verify.h"
+#include "loops/words.h"
+#include "ops/python_lowering.h"
 #include "ops/registry.h"
 
 namespace lightline::ops {
@@ -38,14 +40,25 @@ class NodeLowering {
  public:
   enum class Role : uint8_t { program, body };
   NodeLowering(const graph::Graph& graph, Lowering& lowering, Lowered& out, Role role)
-      : values(graph.values.size()), graph_(graph), lowering_(lowering), out_(out), role_(role) {}
+      : values(graph.values.size()), graph_(graph), lowering_(lowering), out_(out), role_(role) {
+    if (graph.untyped)
+      python.emplace(
+          graph, lowering, values, out.assumptions, [this](const graph::Node& node) { return apply(node); },
+          [this](const std::string& name) { ++out_.calls[name]; });
+  }
+  NodeLowering(const NodeLowering&) = delete;
+  NodeLowering& operator=(const NodeLowering&) = delete;
 
   std::vector<std::optional<Tensor>> values;
+  std::optional<PythonLowering> python;  // for graphs from Python source
 
   void run() {
     for (const graph::Node& node : graph_.nodes) {
       try {
-        lower_node(node);
+        if (python)
+          lower_python(node);
+        else
+          lower_node(node);
       } catch (OpError& error) {
         error.message = fmt::format("node '{}' ({}): {}", node.name, node.target, error.message);
         throw;
@@ -77,6 +90,59 @@ class NodeLowering {
     finish(node, first_array, std::move(results));
   }
 
+  void lower_python(const graph::Node& node) {
+    const size_t first_array = out_.program.arrays.size();
+    if (role_ == Role::program) lowering_.begin_group(node.target);
+    python->lower(node);
+    std::vector<std::pair<Tensor, std::string>> named;
+    if (!node.results.empty())
+      for (Tensor& tensor : python->tensors_in(node.results[0])) named.emplace_back(std::move(tensor), node.name);
+    lowering_.name_arrays(first_array, node.name, named);
+    if (role_ == Role::program) lowering_.end_group();
+  }
+
+  PythonLowering::Applied apply(const graph::Node& node) {
+    const Registry::Match match = Registry::all().find(node.target);
+    if (!match.op) return {lower_untyped_opaque(node), false};
+    OpCall call(lowering_, graph_, node, match.op->parameters, values);
+    match.op->define(call);
+    PythonLowering::Applied applied{std::move(call.results), match.op->returns_list};
+    for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
+    const bool in_place = match.in_place || call.flag("inplace", false);
+    if (in_place && !applied.results.empty() && applied.results[0])
+      write_first_argument(node, call, *applied.results[0], applied.results);
+    ++out_.calls[match.op->name];
+    return applied;
+  }
+
+  // Nothing tells the type of the result: most operators keep that of what they take.
+  std::vector<std::optional<Tensor>> lower_untyped_opaque(const graph::Node& node) {
+    const std::vector<Tensor> operands = operands_of(node);
+    if (operands.empty()) fail("the operator is unknown, and so is the type of its result", ErrorCode::unsupported);
+    if (++out_.opaque[node.target] == 1)
+      out_.assumptions.push_back(
+          fmt::format("'{}' is not known; its result is taken to have the type of its first operand", node.target));
+    return {lowering_.opaque(opaque_name(node.target), operands, {}, {{operands[0].dtype, operands[0].shape}})[0]};
+  }
+
+  std::vector<Tensor> operands_of(const graph::Node& node) const {
+    std::vector<Tensor> operands;
+    const auto add = [&](graph::ValueId id) {
+      if (id != graph::no_value && values[id]) operands.push_back(*values[id]);
+    };
+    for (const graph::NamedArgument& argument : node.arguments) {
+      if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value)) add(ref->id);
+      if (const auto* list = std::get_if<std::vector<graph::ValueId>>(&argument.value))
+        for (const graph::ValueId id : *list) add(id);
+    }
+    return operands;
+  }
+  static std::string opaque_name(std::string_view target) {
+    std::string name = "unknown_";
+    for (const char c : target) name += std::isalnum(uint8_t(c)) ? c : '_';
+    return name;
+  }
+
   void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value,
                             std::vector<std::optional<Tensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
@@ -84,20 +150,15 @@ class NodeLowering {
     (void)call;
     if (!ref || !values[ref->id]) fail("an in-place operator has no tensor to write");
     const Tensor target = *values[ref->id];
-    lowering_.write(target, value);
+    const bool unchanged = target.storage == value.storage && target.view == value.view;
+    if (!unchanged) lowering_.write(target, value);
     results[0] = target;
   }
 
   std::vector<std::optional<Tensor>> lower_opaque(const graph::Node& node) {
-    std::vector<Tensor> operands;
+    const std::vector<Tensor> operands = operands_of(node);
     std::vector<std::pair<std::string, loops::Attribute>> attributes;
     for (const graph::NamedArgument& argument : node.arguments) {
-      const auto add = [&](graph::ValueId id) {
-        if (id != graph::no_value && values[id]) operands.push_back(*values[id]);
-      };
-      if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value)) add(ref->id);
-      if (const auto* list = std::get_if<std::vector<graph::ValueId>>(&argument.value))
-        for (const graph::ValueId id : *list) add(id);
       if (argument.name.empty()) continue;
       if (const auto* i = std::get_if<int64_t>(&argument.value)) attributes.emplace_back(argument.name, *i);
       if (const auto* d = std::get_if<double>(&argument.value)) attributes.emplace_back(argument.name, *d);
@@ -117,9 +178,7 @@ class NodeLowering {
     }
     std::vector<std::optional<Tensor>> results;
     if (types.empty()) return results;
-    std::string name;
-    for (const char c : node.target) name += std::isalnum(uint8_t(c)) ? c : '_';
-    const std::vector<Tensor> tensors = lowering_.opaque("unknown_" + name, operands, attributes, types);
+    const std::vector<Tensor> tensors = lowering_.opaque(opaque_name(node.target), operands, attributes, types);
     size_t next = 0;
     for (const graph::ValueId id : node.results) {
       if (id == graph::no_value)
@@ -208,6 +267,7 @@ class GraphLowering {
     std::string name;
     for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
     if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
+    if (loops::is_reserved(name)) name += '_';
     return name;
   }
 
@@ -226,6 +286,7 @@ class GraphLowering {
       if (!value.type) fail(fmt::format("the input '{}' has no recorded type", value.name), ErrorCode::unsupported);
       nodes_.values[input.value] = lowering_.input(value.name, value.type->dtype, value.type->shape);
       out_.inputs.push_back(uint32_t(i));
+      if (input.known && nodes_.python) nodes_.python->know(*nodes_.values[input.value], *input.known);
     }
   }
 
@@ -234,6 +295,11 @@ class GraphLowering {
     lowering_.begin_group("");
     for (const graph::Output& output : graph_.outputs) {
       if (output.value == graph::no_value) continue;
+      if (nodes_.python) {
+        for (const Tensor& tensor : nodes_.python->tensors_in(output.value))
+          out_.program.outputs.push_back({lowering_.array_of(tensor), loops::none});
+        continue;
+      }
       if (!nodes_.values[output.value])
         fail(fmt::format("the output '{}' has no value", graph_.values[output.value].name));
       loops::Output out;

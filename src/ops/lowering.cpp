@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "loops/words.h"
+
 namespace lightline::ops {
 
 using loops::ArrayId;
@@ -104,11 +106,7 @@ std::string Lowering::unique_name(std::string_view wish) {
   for (const char c : wish)
     name += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "v");
-  static const std::unordered_set<std::string_view> reserved = {
-      "program", "for",  "scan",  "view", "scatter", "const", "opaque", "repeat", "carry",  "yield", "stack",
-      "in",      "into", "as",    "drop", "if",      "and",   "or",     "not",    "div",    "mod",   "inf",
-      "nan",     "true", "false", "sum",  "prod",    "max",   "min",    "argmax", "argmin", "set"};
-  if (reserved.contains(name) || dtype_from_name(name)) name += '_';
+  if (loops::is_reserved(name)) name += '_';
   if (names_.insert(name).second) return name;
   for (int64_t& n = name_counts_[name];;) {
     std::string numbered = fmt::format("{}_{}", name, ++n);

@@ -1,5 +1,6 @@
 // Random tensors and dropout. Draws are opaque; what is made of them is not.
 #include <cmath>
+#include <numbers>
 
 #include "ops/dropout.h"
 #include "ops/registry.h"
@@ -139,6 +140,20 @@ void register_random(Registry& r) {
   });
   r.add("exponential", "self, lambd", [](OpCall& c) {
     shaped(c, "uniform", [&](Ex u) { return call(Function::log1p, -u) * (-1 / c.number("lambd", 1)); });
+  });
+  r.add("cauchy", "self, median, sigma", [](OpCall& c) {
+    shaped(c, "uniform", [&](Ex u) {
+      return call(Function::tan, (u - 0.5) * std::numbers::pi) * c.number("sigma", 1) + c.number("median", 0);
+    });
+  });
+  r.add("log_normal", "self, mean, std", [](OpCall& c) {
+    shaped(c, "normal", [&](Ex n) { return call(Function::exp, n * c.number("std", 2) + c.number("mean", 1)); });
+  });
+  r.add("geometric", "self, p", [](OpCall& c) {
+    const double p = c.number("p", 0.5);
+    require(p > 0 && p < 1, "'p' is not between 0 and 1");
+    shaped(c, "uniform",
+           [&](Ex u) { return call(Function::ceil, max(call(Function::log1p, -u) / std::log1p(-p), number(u, 1.0))); });
   });
   r.add("random", "self, from, to", [](OpCall& c) {
     const Tensor x = c.tensor("self");

@@ -227,6 +227,7 @@ void register_order_statistics(Registry& r) {
           give_opaque(c, name, operands);
         },
         aliases);
+  r.add("where.default", "condition", [](OpCall& c) { give_opaque(c, "nonzero", {c.tensor("condition")}); });
 }
 
 }  // namespace lightline::ops

@@ -19,6 +19,11 @@ std::string_view without_prefix(std::string_view target) {
                                                   "torch.functional.",
                                                   "torch.special.",
                                                   "torch.linalg.",
+                                                  "torch._C._linalg.",
+                                                  "torch._C._special.",
+                                                  "torch._C._fft.",
+                                                  "torch._C._VariableFunctions.",
+                                                  "torch._VF.",
                                                   "torch.Tensor.",
                                                   "Tensor.",
                                                   "torch."};
@@ -36,7 +41,7 @@ Operator& Registry::add(std::string name, std::string parameters, Definition def
   };
   claim(name);
   for (const std::string& alias : aliases) claim(alias);
-  operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases)});
+  operators_.push_back({std::move(name), family, std::move(parameters), std::move(define), std::move(aliases), false});
   return operators_.back();
 }
 
@@ -48,6 +53,11 @@ Registry::Match Registry::find(std::string_view target) const {
   if (const Operator* op = look(target)) return {op, false};
   const std::string_view name = without_prefix(target);
   if (const Operator* op = look(name)) return {op, false};
+  for (const auto& [module, prefix] : {std::pair<std::string_view, std::string>{"torch.special.", "special_"},
+                                       {"torch.linalg.", "linalg_"},
+                                       {"torch.fft.", "fft_"}})
+    if (target.starts_with(module))
+      if (const Operator* op = look(prefix + std::string(target.substr(module.size())))) return {op, false};
   const std::string_view stem = name.substr(0, name.find('.'));
   if (const Operator* op = look(stem)) return {op, false};
   if (stem.size() > 1 && stem.back() == '_' && !stem.starts_with("__")) {

@@ -19,6 +19,7 @@ struct Operator {
   std::string parameters;  // "self, other, alpha": ATen's names, in order
   Definition define;
   std::vector<std::string> aliases;  // further canonical or full source names
+  bool returns_list = false;         // a list of results, even of one
 };
 
 class Registry {

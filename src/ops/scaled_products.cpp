@@ -172,6 +172,12 @@ void register_scaled_products(Registry& r) {
   r.add("_weight_int4pack_mm", "self, mat2, qGroupSize, qScaleAndZeros", int4_weight_product,
         {"_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros"});
   r.add("_grouped_mm", "self, mat2, offs, bias, out_dtype", grouped_mm, {"grouped_mm"});
+  r.add("transformers.grouped_mm_fallback", "input, weight, offs",
+        [](OpCall& c) {
+          const Tensor x = c.tensor("input");
+          c.give(grouped_product(c.lowering(), x.dtype, x, c.tensor("weight"), c.tensor("offs")));
+        },
+        {"transformers.grouped_mm_fallback.default"});
 }
 
 }  // namespace lightline::ops

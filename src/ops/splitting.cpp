@@ -100,15 +100,19 @@ void define_unbind(OpCall& c) {
 }  // namespace
 
 void register_splitting(Registry& r) {
-  r.add("split", "self, split_size, dim", define_split, {"split_copy", "unsafe_split"});
-  r.add("split_with_sizes", "self, split_sizes, dim", define_split_with_sizes,
+  const auto add = [&](std::string name, std::string parameters, Definition define,
+                       std::vector<std::string> aliases = {}) {
+    r.add(std::move(name), std::move(parameters), std::move(define), std::move(aliases)).returns_list = true;
+  };
+  add("split", "self, split_size, dim", define_split, {"split_copy", "unsafe_split"});
+  add("split_with_sizes", "self, split_sizes, dim", define_split_with_sizes,
         {"split_with_sizes_copy", "unsafe_split_with_sizes"});
-  r.add("chunk", "self, chunks, dim", define_chunk, {"unsafe_chunk"});
-  r.add("tensor_split", "self, sections, dim", define_tensor_split);
-  r.add("hsplit", "self, sections", split_along(1));
-  r.add("vsplit", "self, sections", split_along(0));
-  r.add("dsplit", "self, sections", split_along(2));
-  r.add("unbind", "self, dim", define_unbind, {"unbind_copy"});
+  add("chunk", "self, chunks, dim", define_chunk, {"unsafe_chunk"});
+  add("tensor_split", "self, sections, dim", define_tensor_split);
+  add("hsplit", "self, sections", split_along(1));
+  add("vsplit", "self, sections", split_along(0));
+  add("dsplit", "self, sections", split_along(2));
+  add("unbind", "self, dim", define_unbind, {"unbind_copy"});
 }
 
 }  // namespace lightline::ops

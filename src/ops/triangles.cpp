@@ -29,6 +29,20 @@ void define_trace(OpCall& c) {
                   [&](const Indices&, const Indices& k) { return l.read(entries, k); }));
 }
 
+// With `wrap`, a tall matrix starts its diagonal again after each square and a row.
+void define_fill_diagonal(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor x = c.tensor("self");
+  require(x.rank() >= 2, "a diagonal needs two dimensions or more");
+  const bool wrap = x.rank() == 2 && c.flag("wrap", false);
+  const Operand fill = c.operand("fill_value");
+  c.give(l.map(x.dtype, x.shape, [&](const Indices& i) {
+    Ex on = wrap ? value(mod(i[0], x.shape[1] + 1)) == value(i[1]) : value(i[0]) == value(i[1]);
+    for (size_t d = 2; d < i.size(); ++d) on = on && value(i[0]) == value(i[d]);
+    return select(on, c.read_as(fill, {}, x.dtype), l.read(x, i));
+  }));
+}
+
 // The last dimension of x becomes a diagonal over the two new dimensions dim1 and dim2.
 Tensor embedded(Lowering& l, const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   require(x.rank() >= 1, "a scalar has no diagonal");
@@ -74,6 +88,7 @@ void define_trace_backward(OpCall& c) {
 void register_triangles(Registry& r) {
   r.add("tril", "self, diagonal", [](OpCall& c) { define_triangle(c, false); });
   r.add("triu", "self, diagonal", [](OpCall& c) { define_triangle(c, true); });
+  r.add("fill_diagonal", "self, fill_value, wrap", define_fill_diagonal);
   r.add("trace", "self", define_trace);
   r.add("trace_backward", "grad, sizes", define_trace_backward);
   r.add("diag", "self, diagonal", define_diag);

@@ -302,6 +302,16 @@ void register_permutations(Registry& r) {
     require(c.tensor("self").rank() >= 2, "mT takes matrices");
     c.give(c.lowering().transpose(c.tensor("self"), -2, -1));
   });
+  r.add("adjoint", "self",
+        [](OpCall& c) {
+          Lowering& l = c.lowering();
+          require(c.tensor("self").rank() >= 2, "an adjoint is of a matrix");
+          const Tensor turned = l.transpose(c.tensor("self"), -2, -1);
+          c.give(turned.dtype != DType::c64 ? turned : l.map(turned.dtype, turned.shape, [&](const Indices& i) {
+            return call(Function::conj, l.read(turned, i));
+          }));
+        },
+        {"mH", "matrix_H"});
   r.add("movedim", "self, source, destination", define_movedim, {"moveaxis"});
 }
 
@@ -313,8 +323,8 @@ void register_views(Registry& r) {
   r.add("expand", "self, size, implicit", define_expand, {"broadcast_to", "expand_copy"});
   r.add("expand_as", "self, other",
         [](OpCall& c) { c.give(c.lowering().expand(c.tensor("self"), c.tensor("other").shape)); });
-  r.add("broadcast_tensors", "tensors", define_broadcast_tensors);
-  r.add("meshgrid", "tensors, indexing", define_meshgrid);
+  r.add("broadcast_tensors", "tensors", define_broadcast_tensors).returns_list = true;
+  r.add("meshgrid", "tensors, indexing", define_meshgrid).returns_list = true;
   r.add("slice", "self, dim, start, end, step", define_slice, {"slice_copy"});
   r.add("select", "self, dim, index", define_select, {"select_copy"});
   r.add("narrow", "self, dim, start, length", define_narrow, {"narrow_copy"});
@@ -332,7 +342,7 @@ void register_views(Registry& r) {
         {"as_strided_copy", "as_strided_"});
   r.add("detach", "self", [](OpCall& c) { c.give(c.tensor("self")); },
         {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
-         "requires_grad_"});
+         "requires_grad_", "data"});
 }
 
 }  // namespace lightline::ops

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_map>
+
+#include "einsum/lift.h"
 #include "report/json.h"
 #include "report/run_report.h"
 #include "report/table.h"
@@ -19,6 +23,87 @@ std::string amount(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}{}", value, prefixes[step], unit);
 }
 
+// The shape of an equation, whatever letters its ranks have: numbers by first appearance.
+std::string unlettered(const std::string& equation) {
+  std::string result, letter;
+  std::unordered_map<std::string, size_t> numbers;
+  const auto flush = [&] {
+    if (letter.empty()) return;
+    result += fmt::format("{},", numbers.try_emplace(letter, numbers.size()).first->second);
+    letter.clear();
+  };
+  for (const char c : equation) {
+    if (c >= 'A' && c <= 'Z') {
+      flush();
+      letter = c;
+    } else if (!letter.empty() && (c == '\'' || (c >= '0' && c <= '9'))) {
+      letter += c;
+    } else {
+      flush();
+      result += c;
+    }
+  }
+  flush();
+  return result;
+}
+
+struct OpaqueShare {
+  double operators = 0;
+  double bytes = 0;  // of what the operators move one by one
+};
+
+OpaqueShare opaque_share(const einsum::Analysis& analysis) {
+  double opaque = 0, opaque_bytes = 0, bytes = 0;
+  for (const einsum::Operation& operation : analysis.operations) {
+    bytes += operation.bytes();
+    if (!operation.opaque) continue;
+    opaque += 1;
+    opaque_bytes += operation.bytes();
+  }
+  return {analysis.operations.empty() ? 0 : opaque / double(analysis.operations.size()),
+          bytes > 0 ? opaque_bytes / bytes : 0};
+}
+
+std::string shortened(const std::string& text, size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+// Operators of one name and equation together, the slowest first.
+std::string operator_table(const AnalyzeReport& r, size_t top) {
+  struct Row {
+    std::string name, einsum, limit;
+    int64_t calls = 0;
+    double ms = 0, macs = 0, bytes = 0;
+  };
+  einsum::Lifting lifting(*r.loops);
+  std::vector<Row> rows;
+  std::unordered_map<std::string, size_t> known;
+  for (const bound::OperationBound& o : r.bounds.operations) {
+    const einsum::Einsum lifted = lifting.of(*o.operation);
+    const auto [found, fresh] = known.try_emplace(o.operation->name + "\n" + unlettered(lifted.equation), rows.size());
+    if (fresh) rows.push_back({o.operation->name, lifted.equation, o.cost.binding});
+    Row& row = rows[found->second];
+    ++row.calls;
+    row.ms += o.cost.ms;
+    row.macs += o.operation->work.total_macs();
+    row.bytes += o.operation->bytes();
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
+  Table table({{"operator", Align::left},
+               {"calls", Align::right},
+               {"time", Align::right},
+               {"share", Align::right},
+               {"limit", Align::left},
+               {"MAC", Align::right},
+               {"bytes", Align::right},
+               {"einsum", Align::left}});
+  for (size_t i = 0; i < rows.size() && i < top; ++i)
+    table.add_row({rows[i].name, std::to_string(rows[i].calls), time_text(rows[i].ms),
+                   fmt::format("{:.1f} %", r.bounds.unfused_ms > 0 ? 100 * rows[i].ms / r.bounds.unfused_ms : 0),
+                   rows[i].limit, amount(rows[i].macs, ""), amount(rows[i].bytes, "B"), shortened(rows[i].einsum, 40)});
+  return table.text() + (rows.size() > top ? fmt::format("... and {} more\n", rows.size() - top) : "");
+}
+
 std::string verdict(const AnalyzeReport& r) {
   const bound::Bounds& b = r.bounds;
   std::string text = fmt::format("{} on {} can not run faster than {}: {} is the limit", r.program, r.machine->name,
@@ -30,6 +115,10 @@ std::string verdict(const AnalyzeReport& r) {
     text += fmt::format(
         "Operator by operator it can not run faster than {}, {:.2f} times that: fusion is worth up to that much.\n",
         time_text(b.unfused_ms), b.unfused_ms / b.fused_ms);
+  if (b.algebraic_ms < 0.999 * b.fused_ms)
+    text += fmt::format(
+        "Linear rewrites lower the limit to {}: a sum can move through a product, or a chain be reordered.\n",
+        time_text(b.algebraic_ms));
   if (r.measured_ms)
     text += fmt::format("Measured {}: {:.2f} times the limit, {:.1f} % of the speed of light.\n",
                         time_text(*r.measured_ms), *r.measured_ms / b.fused_ms, 100 * b.fused_ms / *r.measured_ms);
@@ -49,26 +138,20 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
   if (b.algebraic_ms < b.fused_ms)
     tiers.add_row({"algebraic", time_text(b.algebraic_ms), amount(b.fused_bytes, "B"), "after linear rewrites"});
   text += tiers.text();
-  text += fmt::format("\nwork: {}, {}, {}; {:.4g} MAC per byte (ridge {:.4g}); math {}\n",
+  text += fmt::format("\nwork: {}, {}, {}; {:.4g} MAC per byte (ridge {:.4g}); math {}{}\n",
                       amount(r.analysis->work.total_macs(), "MAC"),
-                      amount(r.analysis->work.total_vector_ops(), "vector operations"),
-                      amount(r.analysis->work.transcendental_ops, "transcendentals"), b.intensity, b.ridge,
-                      machine::name(r.options.math));
-  Table table({{"operator", Align::left},
-               {"time", Align::right},
-               {"share", Align::right},
-               {"limit", Align::left},
-               {"MAC", Align::right},
-               {"bytes", Align::right}});
-  for (size_t i = 0; i < b.operations.size() && i < top; ++i) {
-    const bound::OperationBound& o = b.operations[i];
-    table.add_row({o.operation->name, time_text(o.cost.ms),
-                   fmt::format("{:.1f} %", b.unfused_ms > 0 ? 100 * o.cost.ms / b.unfused_ms : 0), o.cost.binding,
-                   amount(o.operation->work.total_macs(), ""),
-                   amount(o.operation->operand_bytes + o.operation->result_bytes, "B")});
+                      amount(r.analysis->work.total_vector_ops(), " vector operations"),
+                      amount(r.analysis->work.transcendental_ops, " transcendentals"), b.intensity, b.ridge,
+                      machine::name(r.options.math), r.options.any_algorithm ? ", any algorithm" : "");
+  text += "\n" + operator_table(r, top);
+  if (r.analysis->expected_gather_bytes > 0)
+    text += fmt::format("gathers: usually {} more than the least that is counted\n",
+                        amount(r.analysis->expected_gather_bytes, "B"));
+  if (!r.analysis->opaque.empty()) {
+    const OpaqueShare share = opaque_share(*r.analysis);
+    text += fmt::format("opaque operators: {:.1f} % of operators, {:.1f} % of bytes\n", 100 * share.operators,
+                        100 * share.bytes);
   }
-  text += "\n" + table.text();
-  if (b.operations.size() > top) text += fmt::format("... and {} more\n", b.operations.size() - top);
   for (const auto& [name, count] : r.analysis->opaque)
     text += fmt::format("opaque: {} ({} times), priced by bytes only\n", name, count);
   for (const std::string& assumption : r.assumptions) text += fmt::format("assumption: {}\n", assumption);
@@ -82,8 +165,11 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   json["arch"] = r.machine->name;
   json["clock_hz"] = r.machine->clock();
   json["math"] = std::string(machine::name(r.options.math));
+  json["algorithms"] = r.options.any_algorithm ? "any" : "standard";
   json["ops"] = r.analysis->operations.size();
   json["opaque"] = r.analysis->opaque;
+  const OpaqueShare share = opaque_share(*r.analysis);
+  json["opaque_share"] = {{"ops", share.operators}, {"bytes", share.bytes}};
   json["macs"] = Json::object();
   for (const auto& [dtype, macs] : r.analysis->work.macs) json["macs"][std::string(name(dtype))] = macs;
   json["vector_ops"] = r.analysis->work.total_vector_ops();
@@ -100,6 +186,11 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   json["bytes"] = tiers(b.unfused_bytes, b.fused_bytes, b.fused_bytes);
   json["bounds_ms"] = tiers(b.unfused_ms, b.fused_ms, b.algebraic_ms);
   json["binding"] = b.whole.binding;
+  json["expected_gather_bytes"] = r.analysis->expected_gather_bytes;
+  json["resources_ms"] = {{"matrix", b.whole.matrix_ms},
+                          {"vector", b.whole.vector_ms},
+                          {"transcendental", b.whole.transcendental_ms},
+                          {"memory", b.whole.memory_ms}};
   json["intensity"] = b.intensity;
   json["ridge"] = b.ridge;
   if (r.measured_ms) {
@@ -107,14 +198,19 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
     json["headroom"] = b.fused_ms > 0 ? Json(*r.measured_ms / b.fused_ms) : Json(nullptr);
   }
   json["operators"] = Json::array();
+  einsum::Lifting lifting(*r.loops);
   for (size_t i = 0; i < b.operations.size() && i < top; ++i) {
     const bound::OperationBound& o = b.operations[i];
     Json entry;
     entry["name"] = o.operation->name;
     entry["ms"] = o.cost.ms;
     entry["binding"] = o.cost.binding;
+    entry["share"] = b.unfused_ms > 0 ? o.cost.ms / b.unfused_ms : 0;
     entry["macs"] = o.operation->work.total_macs();
-    entry["bytes"] = o.operation->operand_bytes + o.operation->result_bytes;
+    entry["bytes"] = o.operation->bytes();
+    const einsum::Einsum lifted = lifting.of(*o.operation);
+    entry["class"] = std::string(einsum::name(lifted.op_class));
+    entry["einsum"] = lifted.equation;
     json["operators"].push_back(entry);
   }
   json["assumptions"] = r.assumptions;

@@ -12,6 +12,7 @@ namespace lightline::report {
 
 struct AnalyzeReport {
   std::string program;
+  const loops::Program* loops = nullptr;
   const einsum::Analysis* analysis = nullptr;
   const machine::Machine* machine = nullptr;
   bound::Options options;

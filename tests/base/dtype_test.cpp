@@ -153,9 +153,10 @@ TEST(Dtype, RandomNumbersRoundToTheNearest) {
       const double x = std::ldexp(fraction(random), int(exponent(random))) * (i % 2 == 0 ? 1 : -1);
       ASSERT_TRUE(same(round_to(format.dtype, x), format.rounded(x))) << name(format.dtype) << " " << x;
       const float f = float(x);
-      if (std::isfinite(f))
+      if (std::isfinite(f)) {
         ASSERT_TRUE(same(decode(format.dtype, encode(format.dtype, f)), format.rounded(f)))
             << name(format.dtype) << " " << f;
+      }
     }
     for (double x : {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
                      std::numeric_limits<double>::max()}) {

@@ -495,3 +495,13 @@ def test_bash_completion_works() -> None:
     assert complete_in_bash(["lightline", "run", "x.lir", "--backend", ""]) == ["interp", "c"]
     assert complete_in_bash(["lightline", "completion", "f"]) == ["fish"]
     assert complete_in_bash(["lightline", "check", str(MATMUL)[:-1]]) == [str(MATMUL)]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests" / "frontend" / "data").glob("*.pt2")), ids=lambda path: path.stem
+)
+def test_imported_programs_are_canonical_text(path: Path) -> None:
+    imported = lightline("import", path)
+    assert imported.returncode == 0, imported.stderr
+    assert lightline("check", "-", text=imported.stdout).returncode == 0
+    assert lightline("fmt", "-", text=imported.stdout).stdout == imported.stdout

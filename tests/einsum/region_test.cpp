@@ -100,7 +100,9 @@ TEST(Piece, ProjectionsAreNeverTooLarge) {
     const double truth = double(std::count(seen.begin(), seen.end(), true));
     const double found = count(project(piece, {0, 1}));
     EXPECT_LE(found, truth) << round;
-    if (unit) EXPECT_EQ(found, truth) << round;
+    if (unit) {
+      EXPECT_EQ(found, truth) << round;
+    }
   }
 }
 

@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/stream.h"
+#include "base/tar.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
+#include "frontend/fx_text.h"
 #include "frontend/stablehlo.h"
 #include "loops/interpret.h"
 #include "loops/parse.h"
@@ -122,7 +124,19 @@ inline bool is_tiny(const loops::Program& program) {
   return elements < 1e5 && points_of(program, program.statements) < 1e6;
 }
 
-// What is accepted is printed and parsed to the same program; what is tiny runs, on inputs of any value.
+// What parses is printed to text that parses to the same program with the same comments, and prints as itself.
+inline void check_canonical(const loops::Program& program) {
+  const std::string printed = loops::print(program);
+  const Result<loops::Program> again = loops::parse(printed, "printed");
+  LL_CHECK(again.ok() && loops::equal(program, *again));
+  LL_CHECK(loops::print(*again) == printed);
+  LL_CHECK(std::equal(program.comments.begin(), program.comments.end(), again->comments.begin(), again->comments.end(),
+                      [](const loops::Comment& a, const loops::Comment& b) {
+                        return a.text == b.text && a.line == b.line && a.trailing == b.trailing;
+                      }));
+}
+
+// What is accepted survives printing; what is tiny runs, on inputs of any value.
 inline void run_loops(std::string_view input) {
   const auto in_words = [](const auto& result) {
     return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
@@ -130,13 +144,10 @@ inline void run_loops(std::string_view input) {
   Result<loops::Program> program = loops::parse(input, "input");
   LL_CHECK(in_words(program));
   if (!program.ok()) return;
+  check_canonical(*program);
   const Status verified = loops::verify(*program, input, "input");
   LL_CHECK(in_words(verified));
   if (!verified.ok()) return;
-  const std::string printed = loops::print(*program);
-  const Result<loops::Program> again = loops::parse_and_verify(printed, "printed");
-  LL_CHECK(again.ok() && loops::equal(*program, *again));
-  LL_CHECK(loops::print(*again) == printed);
   if (!is_tiny(*program)) return;
   std::vector<Tensor> inputs;
   for (const loops::ArrayId id : program->inputs)
@@ -161,6 +172,34 @@ inline void run_stablehlo(std::string_view input) {
     inputs.push_back(random_tensor(array.dtype, array.shape, 1 + inputs.size(), 5));
   }
   LL_CHECK(in_words(loops::interpret(lowered->program, inputs)));
+}
+
+// Python source of a captured program: refused in words, or a graph that lowers or is refused in words.
+inline void run_fx_text(std::string_view input) {
+  const Result<graph::Graph> graph = frontend::parse_fx_text(input, "input");
+  LL_CHECK(graph.ok() || (!graph.error().message.empty() && graph.error().code != ErrorCode::internal));
+  if (!graph.ok()) return;
+  LL_CHECK(graph::check(*graph).ok());
+  const Result<ops::Lowered> lowered = ops::lower(*graph);
+  LL_CHECK(lowered.ok() || !lowered.error().message.empty());
+}
+
+// What a tar archive gives must not depend on how it is cut into pieces.
+inline void run_tar(std::string_view input) {
+  const auto read = [&](size_t step) {
+    std::string seen;
+    TarStream stream([](std::string_view name) { return name.size() % 2 == 0; },
+                     [&](const std::string& name, std::string content) -> Status {
+                       seen += name + '=' + content + ';';
+                       return Ok{};
+                     });
+    Status status = Ok{};
+    for (size_t at = 0; at < input.size() && status.ok(); at += step) status = stream.feed(input.substr(at, step));
+    if (status.ok()) status = stream.finish();
+    LL_CHECK(well_formed(status));
+    return std::pair(status.ok(), seen);
+  };
+  LL_CHECK(read(input.size() + 1) == read(37));
 }
 
 }  // namespace lightline::fuzz

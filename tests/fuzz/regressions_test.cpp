@@ -19,6 +19,8 @@ const Target targets[] = {{"npy", run_npy},
                           {"safetensors", run_safetensors},
                           {"decompress", run_decompress},
                           {"loops", run_loops},
+                          {"fx_text", run_fx_text},
+                          {"tar", run_tar},
                           {"stablehlo", run_stablehlo}};
 
 // Raw bytes: read_file would undo the compression that is under test.
@@ -57,6 +59,27 @@ TEST(FuzzRegressions, DamagedFixtures) {
         damaged[at] = char(damaged[at] ^ flip);
         ASSERT_NO_THROW(run(damaged)) << file << " " << at;
       }
+    }
+  }
+}
+
+// Programs with a line lost, a digit changed or a name cut are refused in words or mean something else.
+TEST(FuzzRegressions, DamagedPrograms) {
+  const std::filesystem::path directory =
+      std::filesystem::path(LIGHTLINE_SOURCE_DIR) / "tests/fuzz/regressions/fx_text";
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string good = raw_bytes(entry.path());
+    for (size_t at = 0; at < good.size(); ++at) {
+      std::string damaged = good;
+      if (good[at] == '\n')
+        damaged.erase(at + 1, good.find('\n', at + 1) - at);
+      else if (std::isdigit(uint8_t(good[at])))
+        damaged[at] = at % 3 == 0 ? '9' : at % 3 == 1 ? '0' : '-';
+      else if (at % 11 == 0)
+        damaged.erase(at, 1);
+      else
+        continue;
+      ASSERT_NO_THROW(run_fx_text(damaged)) << entry.path() << " " << at;
     }
   }
 }

@@ -23,10 +23,10 @@ from lightline.capture import serialise  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
 
-TEXT = """bert roberta distilbert albert electra gpt2 gpt_neo gptj gpt_neox llama mistral qwen2 qwen3 gemma gemma2 phi phi3
-    falcon bloom opt mpt t5 bart mbart pegasus deberta-v2 mobilebert xlm-roberta camembert squeezebert mixtral olmo olmo2
-    stablelm starcoder2 cohere granite mamba codegen xglm nystromformer fnet ernie convbert roformer layoutlm mpnet
-    deepseek_v3 gemma3_text smollm3 glm""".split()
+TEXT = """bert roberta distilbert albert electra gpt2 gpt_neo gptj gpt_neox llama mistral qwen2 qwen3 gemma gemma2 phi
+    phi3 falcon bloom opt mpt t5 bart mbart pegasus deberta-v2 mobilebert xlm-roberta camembert squeezebert mixtral
+    olmo olmo2 stablelm starcoder2 cohere granite mamba codegen xglm nystromformer fnet ernie convbert roformer
+    layoutlm mpnet deepseek_v3 gemma3_text smollm3 glm""".split()
 VISION = """vit deit beit swin convnext convnextv2 resnet regnet segformer poolformer levit mobilevit dinov2 cvt
     efficientnet mobilenet_v2 swinv2 bit focalnet van glpn hiera""".split()
 SPEECH = "wav2vec2 hubert wavlm".split()
@@ -34,15 +34,16 @@ ENCODER_DECODER = {"t5", "bart", "mbart", "pegasus"}
 FIXED_SIZE = {"vit", "deit", "beit", "dinov2"}
 
 SMALL: dict[str, int] = {
-    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64,
-    "vocab_size": 100, "max_position_embeddings": 64, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "n_embd": 32,
-    "n_layer": 2, "n_head": 4, "n_positions": 64, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "d_ff": 64,
-    "d_kv": 8, "num_layers": 2, "num_heads": 4, "head_dim": 8, "embedding_size": 32, "ffn_dim": 64, "num_decoder_layers": 2,
-    "word_embed_proj_dim": 32, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
-    "v_head_dim": 8, "num_experts": 4, "num_local_experts": 4, "moe_intermediate_size": 32, "n_routed_experts": 4,
-    "num_experts_per_tok": 2, "image_size": 32, "patch_size": 8, "ffn_hidden_size": 64, "rotary_dim": 4, "pad_token_id": 0,
-    "bos_token_id": 1, "eos_token_id": 2,
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "intermediate_size": 64, "vocab_size": 100, "max_position_embeddings": 64, "d_model": 32, "encoder_layers": 2,
+    "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "dim": 32, "n_layers": 2,
+    "n_heads": 4, "hidden_dim": 64, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4, "head_dim": 8,
+    "embedding_size": 32, "ffn_dim": 64, "num_decoder_layers": 2, "word_embed_proj_dim": 32, "q_lora_rank": 16,
+    "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8, "num_experts": 4,
+    "num_local_experts": 4, "moe_intermediate_size": 32, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "image_size": 32, "patch_size": 8, "ffn_hidden_size": 64, "rotary_dim": 4, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2,
 }  # fmt: skip
 
 

@@ -449,6 +449,29 @@ TEST(EmitC, FusedRows) {
       {"neighbours", program("x: f32[100, 90]", "b, c",
                              "a: f32[100, 90] = for i, j: exp(x[i, j])\nb: f32[100, 90] = for i, j: a[i, j] + a[i, j - "
                              "1 | 0] + a[i, 89 - j]\nc: f32[100, 90] = for i, j: b[i, j] + b[i + 1, j | 0]")});
+  // A row may be kept in the place of its result only where nothing reads it later or elsewhere.
+  const std::string rows =
+      "a: f32[70, 6, 33] = for i, j, k: exp(x[i, j, k])\ns: f32[70] = for i: sum j in 6, k in 33: a[i, j, k]\n";
+  const std::pair<const char*, const char*> readers[] = {
+      {"y", "y: f32[70, 6, 33] = for i, j, k: a[i, j, k] / s[i]"},
+      {"y", "y: f32[70, 33, 6] = for i, k, j: a[i, j, k] / s[i]"},
+      {"y", "y: f32[70, 6, 33] = for i, j, k: a[i, j, 32 - k] / s[i]"},
+      {"y", "y: f32[70, 6, 33] = for i, j, k: a[i, j, k] / s[i] + a[i, 5 - j, k]"},
+      {"y", "y: f32[70, 6, 33, 4] = for i, j, k, l: a[i, j, k] / s[i]"},
+      {"y", "y: bf16[70, 6, 33] = for i, j, k: a[i, j, k] / s[i]"},
+      {"y, z",
+       "y: f32[70, 6, 33] = for i, j, k: a[i, j, k] / s[i]\nz: f32[70] = for i: sum j in 6, k in 33: "
+       "a[i, j, k] * y[i, j, k]"},
+      {"y, z", "y: f32[70, 6, 33] = for i, j, k: a[i, j, k] / s[i]\nz: f32[70, 6, 33] = for i, j, k: a[i, j, k] * 2"},
+      {"y, z",
+       "z: f32[70, 6, 33] = for i, j, k: a[i, j, k - 1 | 0] * s[i]\ny: f32[70, 6, 33] = for i, j, k: "
+       "a[i, j, k] / s[i]"},
+      {"y",
+       "b: f32[70, 6, 33] = for i, j, k: a[i, j, k] - s[i]\nt: f32[70] = for i: max j in 6, k in 33: "
+       "b[i, j, k]\ny: f32[70, 6, 33] = for i, j, k: a[i, j, k] * t[i] + b[i, j, k]"},
+  };
+  for (const auto& [outputs, text] : readers)
+    cases.push_back({text, program("x: f32[70, 6, 33]", outputs, rows + text)});
   cases.push_back(
       {"batch norm",
        program("x: f32[4, 6, 9, 10]", "y",

@@ -83,8 +83,8 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
     const auto input = uint32_t(std::stoul(std::string(std::string_view(field.unescaped_key()))));
     one.written[input] = std::string_view(field.value().get_string());
   }
-  simdjson::ondemand::value program = document["program"];
-  if (program.type() == simdjson::ondemand::json_type::string)
+  auto program = document["program"];
+  if (program.type() == simdjson::ondemand::json_type::string)  // Python source or StableHLO text
     one.program = std::string_view(program.get_string());
   else
     one.program = std::string_view(program.get_object().value().raw_json());

@@ -1,4 +1,4 @@
-"""Every program in examples/pytorch agrees with PyTorch, in both forms; the transformer block also as a training step."""
+"""Every program in examples/pytorch agrees with PyTorch, in both forms; the transformer block also when training."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def random_array(dtype: str, shape: tuple[int, ...], seed: int = 7) -> np.ndarra
 def write_versions() -> None:
     array = random_array("f32", (3, 4))
     for version in (2, 3):
-        with open(HERE / f"version{version}.npy", "wb") as file:
+        with (HERE / f"version{version}.npy").open("wb") as file:
             npy_format.write_array(file, array, version=(version, 0))
     np.save(HERE / "fortran.npy", np.asfortranarray(random_array("i32", (2, 3, 4))))
     np.save(HERE / "fortran_big_endian.npy", np.asfortranarray(random_array("i16", (2, 3, 4)).astype(">i2")))

@@ -223,3 +223,16 @@ def grouped(suite: Suite) -> None:
     suite.case("aten._grouped_mm", T(8, 16), T(16, 16), last, dtypes=(BF16,), tolerance=tolerance)
     suite.case("aten._grouped_mm", T(3, 8, 16), T(16, 16), last, dtypes=(BF16,), tolerance=tolerance)
     suite.case("aten._grouped_mm", T(3, 8, 16), T(3, 16, 8), dtypes=(BF16,), tolerance=tolerance)
+    if not hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        schema = "(Tensor input, Tensor weight, Tensor offs) -> Tensor"
+        torch.library.custom_op("transformers::grouped_mm_fallback", by_groups, mutates_args=(), schema=schema)
+    fallback = "transformers.grouped_mm_fallback"
+    suite.case(fallback, T(9, 16), T(3, 16, 8), ends, dtypes=(F32, BF16), tolerance={BF16: tolerance})
+    suite.case(fallback, T(9, 16), T(3, 16, 8), T(3, dtype=I64, values=[4, 4, 9]))
+
+
+def by_groups(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+    """What the transformers library registers for mixtures of experts."""
+    starts = [0, *offs.tolist()]
+    parts = [input[a:b] @ matrix for a, b, matrix in zip(starts, starts[1:], weight, strict=False)]
+    return torch.cat(parts)

@@ -129,7 +129,7 @@ def core_forms(suite: Suite) -> None:
 
 
 def backward(suite: Suite) -> None:
-    def case(x: tuple, w: tuple, grad: tuple, options: tuple, mask: list[bool], dtypes: tuple = (F32,)) -> None:  # noqa: PLR0917
+    def case(x: tuple, w: tuple, grad: tuple, options: tuple, mask: list[bool], dtypes: tuple = (F32,)) -> None:
         stride, padding, dilation, is_transposed, extra, groups = options
         channels = grad[1]
         suite.case(

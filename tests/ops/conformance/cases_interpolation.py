@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from harness import BF16, BOOL, C64, F16, F32, F64, FLOATS, U8, Suite, T
 from torch.nn import functional
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-import torch.ao.quantization.fx._decomposed  # noqa: F401  (defines the operators)
+import torch.ao.quantization.fx._decomposed  # defines the operators
 from harness import BF16, F16, F32, F64, I8, I32, I64, U8, Suite, T
 
 

@@ -17,7 +17,7 @@ def cases(suite: Suite) -> None:
 
 def parameters(
     kind: str, features: int, size: int, layers: int, directions: int, biases: bool, projected: int
-) -> list[T]:  # noqa: PLR0917
+) -> list[T]:
     rows = GATES[kind] * size
     result = []
     for layer in range(layers):

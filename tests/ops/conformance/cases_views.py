@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from harness import ALL, BF16, BOOL, F32, F64, FLOATS, I32, I64, NUMBERS, Suite, T
+from harness import ALL, BF16, BOOL, C64, F32, F64, FLOATS, I32, I64, INTEGERS, NUMBERS, Suite, T
 
 
 def cases(suite: Suite) -> None:
@@ -73,6 +73,8 @@ def permutations(suite: Suite) -> None:
     suite.case("aten.t", T(3), in_place=False)
     suite.case("aten.numpy_T", T(2, 3, 4))
     suite.case("aten.mT", T(2, 3, 4))
+    suite.case("aten.adjoint", T(2, 3, 4), dtypes=(F32, C64))
+    suite.case("aten.mH", T(3, 4))
     suite.case("aten.movedim.int", T(2, 3, 4), 0, -1)
     suite.case("aten.movedim.intlist", T(2, 3, 4, 5), [0, 1], [2, 0])
     suite.case("aten.moveaxis.int", T(2, 3, 4), 2, 0)
@@ -209,6 +211,10 @@ def triangles(suite: Suite) -> None:
         for diagonal in (1, -2, 9):
             suite.case(f"aten.{name}", T(2, 4, 5), diagonal)
     suite.case("aten.trace", T(4, 5), dtypes=NUMBERS)
+    suite.case("aten.fill_diagonal_", T(4, 5), 2.5, dtypes=FLOATS)
+    suite.case("aten.fill_diagonal_", T(3, 3, 3), 7, dtypes=INTEGERS)
+    for wrap in (False, True):
+        suite.case("aten.fill_diagonal_", T(11, 3), 1, wrap)
     suite.case("aten.trace_backward", T(), [3, 4])
     suite.case("aten.diag", T(4), dtypes=ALL)
     suite.case("aten.diag", T(4), -2)

@@ -91,12 +91,12 @@ class Suite:
     def case(
         self,
         target: str,
-        *args: Any,  # noqa: ANN401
+        *args: Any,
         dtypes: Sequence[torch.dtype] = (F32,),
         tolerance: tuple[float, float] | dict[torch.dtype, tuple[float, float]] | None = None,
         in_place: bool = True,
         runs: bool = True,
-        **kwargs: Any,  # noqa: ANN401
+        **kwargs: Any,
     ) -> None:
         """One call of an operator. Where the in-place form exists, the first dtype is tried in place as well: on an
         input, and through a view of one (`in_place=False` leaves this out). `tolerance` is (absolute, relative)."""
@@ -123,7 +123,7 @@ class Suite:
     def case_module(
         self,
         function: Callable[..., Any] | torch.nn.Module,
-        *inputs: Any,  # noqa: ANN401
+        *inputs: Any,
         dtypes: Sequence[torch.dtype] = (F32,),
         tolerance: tuple[float, float] | None = None,
         name: str = "",

@@ -39,7 +39,7 @@ def _without_trailing_defaults(
 ) -> tuple[list[Any], dict[str, Any]]:
     """As torch.export leaves out arguments that equal their defaults."""
 
-    def is_default(argument: torch._C.Argument, value: Any) -> bool:  # noqa: ANN401
+    def is_default(argument: torch._C.Argument, value: Any) -> bool:
         plain = not isinstance(value, torch.Tensor | list | tuple)
         return (
             plain
@@ -63,7 +63,7 @@ class _GraphBuilder:
         self.inputs: list[torch.Tensor] = []
         self.placeholders: list[torch.fx.Node] = []
 
-    def placeholders_for(self, value: Any) -> Any:  # noqa: ANN401
+    def placeholders_for(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             node = self.graph.placeholder(f"x{len(self.inputs)}")
             node.meta["val"] = value
@@ -74,12 +74,12 @@ class _GraphBuilder:
             return [self.placeholders_for(item) for item in value]
         return value
 
-    def call(self, op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> torch.fx.Node:  # noqa: ANN401
+    def call(self, op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> torch.fx.Node:
         node = self.graph.call_function(op, tuple(args), kwargs)
         node.meta["val"] = value
         return node
 
-    def item(self, node: torch.fx.Node, index: int, value: Any) -> torch.fx.Node:  # noqa: ANN401
+    def item(self, node: torch.fx.Node, index: int, value: Any) -> torch.fx.Node:
         got = self.graph.call_function(operator.getitem, (node, index))
         got.meta["val"] = value
         return got
@@ -155,7 +155,7 @@ def one_node(
     outputs: list[torch.fx.Node | None] = []
     expected: list[torch.Tensor | None] = []
 
-    def collect(value: Any, produced: torch.fx.Node) -> None:  # noqa: ANN401
+    def collect(value: Any, produced: torch.fx.Node) -> None:
         if isinstance(value, list | tuple):
             for i, item in enumerate(value):
                 if item is not None:
@@ -179,7 +179,7 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
     return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
 
 
-def _as_tensor(value: Any) -> torch.Tensor:  # noqa: ANN401
+def _as_tensor(value: Any) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, bool):
@@ -192,7 +192,7 @@ class _Wrapped(torch.nn.Module):
         super().__init__()
         self.function = function
 
-    def forward(self, *inputs: Any) -> Any:  # noqa: ANN401
+    def forward(self, *inputs: Any) -> Any:
         return self.function(*inputs)
 
 
@@ -234,5 +234,5 @@ def exported(
     return program, values, expected, _changed(values, given)
 
 
-def _tensors_in(value: Any) -> list[torch.Tensor]:  # noqa: ANN401
+def _tensors_in(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in torch.utils._pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]

@@ -91,7 +91,7 @@ class TensorSpec:
         return torch.randn(self.shape, dtype=F64)
 
 
-def T(*shape: int, **options: Any) -> TensorSpec:  # noqa: ANN401, N802
+def T(*shape: int, **options: Any) -> TensorSpec:  # noqa: N802
     return TensorSpec(tuple(shape), **options)
 
 
@@ -106,7 +106,7 @@ def _product(shape: Iterable[int]) -> int:
     return result
 
 
-def draw(value: Any, dtype: torch.dtype) -> Any:  # noqa: ANN401
+def draw(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, TensorSpec):
         return value.draw(dtype)
     if isinstance(value, list | tuple):

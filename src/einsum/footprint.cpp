@@ -1,0 +1,477 @@
+#include "einsum/footprint.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lightline::einsum {
+
+using loops::Expr;
+using loops::ExprId;
+using loops::ExprKind;
+using loops::Function;
+
+namespace {
+
+constexpr double max_enumerated = 1 << 14;
+constexpr double max_known = 1 << 20;
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+
+std::optional<int64_t> positive_literal(const Expr& e) {
+  if (e.kind != ExprKind::literal || e.literal.kind != loops::Literal::Kind::integer || e.literal.integer <= 0)
+    return std::nullopt;
+  return e.literal.integer;
+}
+
+// Whether a cut is the form itself or its negative, up to the constant; gives the sign.
+int parallel_to(const HalfSpace& cut, const HalfSpace& form) {
+  if (cut.terms.size() != form.terms.size()) return 0;
+  int sign = 0;
+  for (size_t i = 0; i < cut.terms.size(); ++i) {
+    if (cut.terms[i].first != form.terms[i].first || std::abs(cut.terms[i].second) != std::abs(form.terms[i].second))
+      return 0;
+    const int own = cut.terms[i].second == form.terms[i].second ? 1 : -1;
+    if (sign != 0 && sign != own) return 0;
+    sign = own;
+  }
+  return sign;
+}
+
+std::vector<int> variables_of(const HalfSpace& form) {
+  std::vector<int> list;
+  for (const auto& term : form.terms) list.push_back(term.first);
+  return list;
+}
+
+// Steps through the points of a small piece.
+template <class Visit>
+void for_each_point(const Piece& piece, const Visit& visit) {
+  std::vector<int64_t> at;
+  for (const Range& range : piece.box) {
+    if (range.hi < range.lo) return;
+    at.push_back(range.lo);
+  }
+  for (bool more = true; more;) {
+    const bool allowed = std::all_of(piece.cuts.begin(), piece.cuts.end(), [&](const HalfSpace& cut) {
+      int64_t value = cut.constant;
+      for (const auto& [v, c] : cut.terms) value += c * at[size_t(v)];
+      return value >= 0;
+    });
+    if (allowed) visit(at);
+    more = false;
+    for (size_t i = at.size(); i-- > 0 && !more;) {
+      at[i] += piece.box[i].step;
+      more = at[i] <= piece.box[i].hi;
+      if (!more) at[i] = piece.box[i].lo;
+    }
+  }
+}
+
+Range within(Range range, int64_t extent) {
+  if (range.lo < 0) range.lo += (-range.lo + range.step - 1) / range.step * range.step;
+  range.hi = std::min(range.hi, extent - 1);
+  if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
+  return range;
+}
+
+// The values of a form over a box, when each range fills the gaps of the next larger coefficient.
+std::optional<Range> dense_values(const HalfSpace& form, const std::vector<Range>& box) {
+  std::vector<std::pair<int64_t, int64_t>> terms;  // |step|, count
+  int64_t low = form.constant;
+  for (size_t i = 0; i < box.size(); ++i) {
+    const int64_t c = form.terms[i].second;
+    low += c * (c > 0 ? box[i].lo : box[i].hi);
+    if (box[i].count() > 1) terms.emplace_back(std::abs(c * box[i].step), box[i].count());
+  }
+  if (terms.empty()) return Range{low, low, 1};
+  std::sort(terms.begin(), terms.end());
+  const int64_t step = terms[0].first;
+  int64_t reach = 0;
+  for (const auto& [c, n] : terms) {
+    if (c % step != 0 || c > reach + step) return std::nullopt;
+    reach += c * (n - 1);
+  }
+  return Range{low, low + reach, step};
+}
+
+Range longest_run(const std::vector<int64_t>& sorted) {
+  Range best{0, -1, 1};
+  for (size_t from = 0; from < sorted.size();) {
+    size_t to = from;
+    while (to + 1 < sorted.size() && sorted[to + 1] == sorted[to] + 1) ++to;
+    if (sorted[to] - sorted[from] + 1 > best.count()) best = {sorted[from], sorted[to], 1};
+    from = to + 1;
+  }
+  return best;
+}
+
+}  // namespace
+
+Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) {
+  Piece own = project(points, variables_of(form));
+  if (own.bounds_empty()) return {0, -1, 1};
+  HalfSpace local{form.constant, {}};
+  for (size_t i = 0; i < form.terms.size(); ++i) local.terms.emplace_back(int(i), form.terms[i].second);
+  // Cuts along the form itself only clip its values.
+  int64_t low = 0, high = extent - 1;
+  std::erase_if(own.cuts, [&](const HalfSpace& cut) {
+    const int sign = parallel_to(cut, local);
+    if (sign > 0) low = std::max(low, local.constant - cut.constant);
+    if (sign < 0) high = std::min(high, cut.constant + local.constant);
+    return sign != 0;
+  });
+  const auto clip = [&](Range range) {
+    if (low > range.lo) range.lo += (low - range.lo + range.step - 1) / range.step * range.step;
+    return within(range, high + 1);
+  };
+  if (own.cuts.empty())
+    if (const auto dense = dense_values(local, own.box)) return clip(*dense);
+  double size = 1;
+  for (const Range& range : own.box) size *= double(range.count());
+  if (size > max_enumerated) {
+    // Every variable but the longest at one value that the cuts allow.
+    std::vector<int> longest{0};
+    for (size_t i = 0; i < own.box.size(); ++i)
+      if (own.box[i].count() > own.box[size_t(longest[0])].count()) longest[0] = int(i);
+    int64_t constant = local.constant;
+    for (size_t i = 0; i < own.box.size(); ++i) {
+      if (int(i) == longest[0]) continue;
+      own.box[i].hi = own.box[i].lo;
+      constant += local.terms[i].second * own.box[i].lo;
+    }
+    for (HalfSpace cut : std::exchange(own.cuts, {})) {
+      for (auto& [v, c] : cut.terms)
+        if (v != longest[0]) {
+          cut.constant += c * own.box[size_t(v)].lo;
+          c = 0;
+        }
+      own.cut(std::move(cut));
+    }
+    if (own.bounds_empty()) return {0, -1, 1};
+    const Range r = own.box[size_t(longest[0])];
+    const int64_t c = local.terms[size_t(longest[0])].second;
+    const int64_t a = constant + c * r.lo, b = constant + c * r.hi;
+    return clip({std::min(a, b), std::max(a, b), r.count() == 1 ? 1 : std::abs(c) * r.step});
+  }
+  std::set<int64_t> seen;
+  for_each_point(own, [&](const std::vector<int64_t>& at) {
+    int64_t value = local.constant;
+    for (size_t i = 0; i < at.size(); ++i) value += local.terms[i].second * at[i];
+    if (value >= low && value <= high) seen.insert(value);
+  });
+  return longest_run({seen.begin(), seen.end()});
+}
+
+// ---- subscripts ----
+
+bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subscript& into) const {
+  if (const auto form = structure_.affine(id, domain)) {
+    into.affine.constant += factor * form->constant;
+    for (const auto& [v, c] : form->terms) {
+      const auto found = std::find_if(into.affine.terms.begin(), into.affine.terms.end(),
+                                      [v = v](const auto& term) { return term.first == v; });
+      if (found == into.affine.terms.end())
+        into.affine.terms.emplace_back(v, factor * c);
+      else
+        found->second += factor * c;
+    }
+    return true;
+  }
+  const Expr& e = program_.exprs[id];
+  if (e.kind == ExprKind::cast) return is_integer(e.target) && decompose(e.args[0], domain, factor, into);
+  if (e.kind != ExprKind::call) return false;
+  switch (e.function) {
+    case Function::add: return decompose(e.args[0], domain, factor, into) && decompose(e.args[1], domain, factor, into);
+    case Function::sub:
+      return decompose(e.args[0], domain, factor, into) && decompose(e.args[1], domain, -factor, into);
+    case Function::neg: return decompose(e.args[0], domain, -factor, into);
+    case Function::mul:
+      for (const int side : {0, 1})
+        if (const auto by = positive_literal(program_.exprs[e.args[side]]))
+          return decompose(e.args[1 - side], domain, factor * *by, into);
+      return false;
+    case Function::div:
+    case Function::mod: {
+      const auto by = positive_literal(program_.exprs[e.args[1]]);
+      Subscript inner;
+      if (!by || !decompose(e.args[0], domain, 1, inner)) return false;
+      Quotient quotient{inner.affine, 1, 0};
+      if (inner.quotients.size() == 1 && inner.quotients[0].first == 1 && inner.affine == HalfSpace{} &&
+          inner.quotients[0].second.modulo == 0)
+        quotient = inner.quotients[0].second;
+      else if (!inner.quotients.empty())
+        return false;
+      if (e.function == Function::div)
+        quotient.divide *= *by;
+      else
+        quotient.modulo = *by;
+      into.quotients.emplace_back(factor, std::move(quotient));
+      return true;
+    }
+    default: return false;
+  }
+}
+
+Footprints::Subscript Footprints::subscript_of(ExprId id, const Domain& domain) const {
+  Subscript result;
+  if (!decompose(id, domain, 1, result)) return {{}, {}, true};
+  std::erase_if(result.affine.terms, [](const auto& term) { return term.second == 0; });
+  std::sort(result.affine.terms.begin(), result.affine.terms.end());
+  for (auto& [factor, quotient] : result.quotients) std::sort(quotient.of.terms.begin(), quotient.of.terms.end());
+  return result;
+}
+
+// Dimensions are taken to be independent of each other. Where two of them share a variable that no cut can tie, it is
+// fixed, so that what is counted is part of what is touched.
+void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& points) const {
+  std::vector<int> uses(points.box.size(), 0);
+  std::map<HalfSpace, int> groups;  // parts of one form belong together
+  for (const Subscript& subscript : subscripts) {
+    std::set<int> own;
+    for (const auto& term : subscript.affine.terms) own.insert(term.first);
+    for (const auto& [factor, quotient] : subscript.quotients)
+      if (!subscript.is_part() || groups[quotient.of]++ == 0)
+        for (const auto& term : quotient.of.terms) own.insert(term.first);
+    for (const int v : own) ++uses[size_t(v)];
+  }
+  for (size_t v = 0; v < uses.size(); ++v) {
+    if (uses[v] <= 1) continue;
+    points.box[v].hi = points.box[v].lo;
+    const int64_t at = points.box[v].lo;
+    for (HalfSpace cut : std::exchange(points.cuts, {})) {
+      for (auto& [variable, c] : cut.terms)
+        if (variable == int(v)) {
+          cut.constant += c * at;
+          c = 0;
+        }
+      points.cut(std::move(cut));
+    }
+  }
+}
+
+Range Footprints::values_of(const Subscript& subscript, int64_t extent, const Piece& points) const {
+  if (subscript.quotients.empty()) return run_of_values(subscript.affine, points, extent);
+  // Each quotient becomes a variable of its own.
+  Piece extended;
+  HalfSpace form{subscript.affine.constant, {}};
+  for (const auto& [v, c] : subscript.affine.terms) {
+    form.terms.emplace_back(int(extended.box.size()), c);
+    extended.box.push_back(points.box[size_t(v)]);
+  }
+  if (!points.cuts.empty() && !subscript.affine.terms.empty()) {
+    const Range own = run_of_values(subscript.affine, points, INT64_MAX / 4);
+    extended.box.assign(1, {own.lo - subscript.affine.constant, own.hi - subscript.affine.constant, own.step});
+    form.terms.assign(1, {0, 1});
+  }
+  for (const auto& [factor, quotient] : subscript.quotients) {
+    const Range whole = run_of_values(quotient.of, points, INT64_MAX / 4);
+    if (whole.hi < whole.lo) return {0, -1, 1};
+    const int64_t c = quotient.divide, m = quotient.modulo;
+    Range values{floor_div(whole.lo, c), whole.step <= c ? floor_div(whole.hi, c) : floor_div(whole.lo, c), 1};
+    if (m > 0) {
+      const bool wraps = values.count() >= m;
+      const int64_t first = wraps ? 0 : floor_mod(values.lo, m);
+      values = {first, wraps ? m - 1 : std::min(m - 1, first + values.count() - 1), 1};
+    }
+    form.terms.emplace_back(int(extended.box.size()), factor);
+    extended.box.push_back(values);
+  }
+  return run_of_values(form, extended, extent);
+}
+
+Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool may_leave, const Domain& domain,
+                         Piece points) const {
+  Footprint result;
+  std::vector<Subscript> subscripts;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    subscripts.push_back(subscript_of(expressions[d], domain));
+    if (!may_leave || !subscripts[d].is_plain()) continue;
+    HalfSpace above{extents[d] - 1 - subscripts[d].affine.constant, subscripts[d].affine.terms};
+    for (auto& term : above.terms) term.second = -term.second;
+    points.cut(subscripts[d].affine);
+    points.cut(std::move(above));
+  }
+  result.piece.box.resize(extents.size(), {0, -1, 1});
+  if (points.bounds_empty()) {
+    if (extents.empty()) result.piece.box.assign(1, {0, -1, 1});
+    return result;
+  }
+  // Dimensions that follow one variable with step 1 keep the cuts between them; a second one that follows the same
+  // variable is tied to the first.
+  std::vector<int> plain_dimension(domain.variables.size(), -1), plain_variables;
+  std::vector<bool> done(extents.size(), false);
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const auto& form = subscripts[d].affine;
+    if (!subscripts[d].is_plain() || form.terms.size() != 1 || form.terms[0].second != 1) continue;
+    const size_t v = size_t(form.terms[0].first);
+    if (plain_dimension[v] < 0) {
+      plain_dimension[v] = int(d);
+      plain_variables.push_back(int(v));
+    } else {
+      const int first = plain_dimension[v];
+      const int64_t apart = form.constant - subscripts[size_t(first)].affine.constant;
+      std::vector<std::pair<int, int64_t>> terms{{first, -1}, {int(d), 1}};
+      result.piece.cuts.push_back({-apart, terms});
+      for (auto& term : terms) term.second = -term.second;
+      result.piece.cuts.push_back({apart, std::move(terms)});
+    }
+    done[d] = true;
+  }
+  std::vector<Subscript> others;  // with one plain subscript per variable that is taken
+  for (const int v : plain_variables) others.push_back({{0, {{v, 1}}}, {}, false});
+  for (size_t d = 0; d < extents.size(); ++d)
+    if (!done[d]) others.push_back(subscripts[d]);
+  separate(others, points);
+  if (points.bounds_empty()) return result;
+
+  const Piece plain = project(points, plain_variables);
+  if (plain.bounds_empty()) return result;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (!done[d]) continue;
+    const int v = subscripts[d].affine.terms[0].first;
+    const size_t place = size_t(std::find(plain_variables.begin(), plain_variables.end(), v) - plain_variables.begin());
+    const int64_t shift = subscripts[d].affine.constant;
+    result.piece.box[d] = {plain.box[place].lo + shift, plain.box[place].hi + shift, plain.box[place].step};
+  }
+  for (HalfSpace cut : plain.cuts) {
+    for (auto& term : cut.terms) {
+      const int d = plain_dimension[size_t(plain_variables[size_t(term.first)])];
+      cut.constant -= term.second * subscripts[size_t(d)].affine.constant;
+      term.first = d;
+    }
+    std::sort(cut.terms.begin(), cut.terms.end());
+    result.piece.cuts.push_back(std::move(cut));
+  }
+  take_apart(subscripts, extents, points, done, result.piece);
+  double expected = 1;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (done[d]) continue;
+    if (subscripts[d].by_data) {
+      result.piece.floating = true;
+      const double known = known_values(expressions[d], domain, points);
+      result.piece.box[d] = {0, std::min<int64_t>(extents[d], std::max<int64_t>(1, int64_t(known))) - 1, 1};
+      std::vector<int> kept;
+      const Bits used = structure_.depends_on(expressions[d], domain);
+      for (size_t v = 0; v < domain.variables.size(); ++v)
+        if (used & bit(v)) kept.push_back(int(v));
+      const double most = known > 0 ? known : std::min(double(extents[d]), count(project(points, kept)));
+      expected *= most / std::max(1.0, double(result.piece.box[d].count()));
+    } else {
+      result.piece.box[d] = within(values_of(subscripts[d], extents[d], points), extents[d]);
+    }
+  }
+  result.expected = expected * count(result.piece);
+  return result;
+}
+
+// Dimensions that are quotients of one row-major form: whole rows of the slowest one, the others in full; or, if
+// there is no whole row, one element of each but the fastest.
+void Footprints::take_apart(const std::vector<Subscript>& subscripts, const Shape& extents, const Piece& points,
+                            std::vector<bool>& done, Piece& piece) const {
+  std::map<HalfSpace, std::vector<size_t>> groups;
+  for (size_t d = 0; d < subscripts.size(); ++d)
+    if (subscripts[d].is_part()) groups[subscripts[d].quotients[0].second.of].push_back(d);
+  for (auto& [form, dimensions] : groups) {
+    if (dimensions.size() < 2) continue;
+    const Range all = run_of_values(form, points, INT64_MAX / 4);
+    const auto quotient = [&](size_t d) -> const Quotient& { return subscripts[d].quotients[0].second; };
+    std::sort(dimensions.begin(), dimensions.end(),
+              [&](size_t a, size_t b) { return quotient(a).divide > quotient(b).divide; });
+    const int64_t row = quotient(dimensions[0]).divide;
+    const int64_t first = floor_div(all.lo + row - 1, row), last = floor_div(all.hi + 1, row) - 1;
+    const bool whole = all.step == 1 && first <= last;
+    for (const size_t d : dimensions) {
+      const int64_t c = quotient(d).divide, m = quotient(d).modulo;
+      const auto value = [&](int64_t at) { return m > 0 ? floor_mod(floor_div(at, c), m) : floor_div(at, c); };
+      if (whole && d == dimensions[0] && (m == 0 || last - first < m - floor_mod(first, m)))
+        piece.box[d] = {value(first * row), value(first * row) + last - first, 1};
+      else if (whole && d != dimensions[0] && m > 0)
+        piece.box[d] = {0, m - 1, 1};
+      else
+        piece.box[d] = {value(all.lo), value(all.lo), 1};
+      piece.box[d] = within(piece.box[d], extents[d]);
+      done[d] = true;
+    }
+  }
+}
+
+// ---- known indices ----
+
+// How many different values a subscript takes, where every array it reads is known; 0 otherwise.
+double Footprints::known_values(ExprId id, const Domain& domain, const Piece& points) const {
+  if (known_.empty()) return 0;
+  std::vector<int> kept;
+  const Bits used = structure_.depends_on(id, domain);
+  for (size_t v = 0; v < domain.variables.size(); ++v)
+    if (used & bit(v)) kept.push_back(int(v));
+  const Piece own = project(points, kept);
+  double size = 1;
+  for (const Range& range : own.box) size *= double(range.count());
+  if (size > max_known) return 0;
+  std::set<int64_t> seen;
+  std::vector<int64_t> at(domain.variables.size(), 0);
+  bool known = true;
+  for_each_point(own, [&](const std::vector<int64_t>& here) {
+    for (size_t i = 0; i < kept.size(); ++i) at[size_t(kept[i])] = here[i];
+    if (known) seen.insert(evaluate(id, domain, at, known));
+  });
+  return known ? double(seen.size()) : 0;
+}
+
+int64_t Footprints::evaluate(ExprId id, const Domain& domain, const std::vector<int64_t>& at, bool& known) const {
+  const Expr& e = program_.exprs[id];
+  const auto argument = [&](int i) { return evaluate(e.args[i], domain, at, known); };
+  switch (e.kind) {
+    case ExprKind::literal: return e.literal.integer;
+    case ExprKind::index: {
+      const int v = domain.variable_of(e.args[0]);
+      return v < 0 ? (known = false, 0) : at[size_t(v)];
+    }
+    case ExprKind::cast: return argument(0);
+    case ExprKind::read: {
+      std::vector<int64_t> place;
+      for (uint32_t i = 0; i < e.args[2]; ++i)
+        place.push_back(evaluate(loops::subscripts_of(program_, e)[i], domain, at, known));
+      if (!known) return 0;
+      if (const auto found = known_.find(e.args[0]); found != known_.end()) {
+        int64_t flat = 0;
+        for (size_t d = 0; d < place.size(); ++d) {
+          if (place[d] < 0 || place[d] >= found->second->shape()[d]) return known = false, 0;
+          flat = flat * found->second->shape()[d] + place[d];
+        }
+        return found->second->get_i64(flat);
+      }
+      const loops::Compute* made = structure_.definition(e.args[0]);
+      if (made == nullptr || made->reducer != loops::Reducer::none || e.has_fill || made->loops.size() != place.size())
+        return known = false, 0;
+      return evaluate(made->body, domain_of(*made, {}), place, known);
+    }
+    case ExprKind::call: break;
+  }
+  switch (e.function) {
+    case Function::add: return argument(0) + argument(1);
+    case Function::sub: return argument(0) - argument(1);
+    case Function::mul: return argument(0) * argument(1);
+    case Function::neg: return -argument(0);
+    case Function::min: return std::min(argument(0), argument(1));
+    case Function::max: return std::max(argument(0), argument(1));
+    case Function::lt: return argument(0) < argument(1);
+    case Function::le: return argument(0) <= argument(1);
+    case Function::gt: return argument(0) > argument(1);
+    case Function::ge: return argument(0) >= argument(1);
+    case Function::eq: return argument(0) == argument(1);
+    case Function::ne: return argument(0) != argument(1);
+    case Function::select: return argument(0) != 0 ? argument(1) : argument(2);
+    case Function::div:
+    case Function::mod: {
+      const int64_t a = argument(0), b = argument(1);
+      if (b <= 0) return known = false, 0;
+      return e.function == Function::div ? floor_div(a, b) : floor_mod(a, b);
+    }
+    default: return known = false, 0;
+  }
+}
+
+}  // namespace lightline::einsum
