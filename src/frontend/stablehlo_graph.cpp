@@ -358,7 +358,11 @@ class Builder {
       define(names, argument.name, {id}, op);
     }
     const std::vector<ValueId> outputs = body(op.regions[index], names);
-    for (const ValueId id : outputs) inner.graph.outputs.push_back({id, no_value});
+    for (const ValueId id : outputs) {
+      if (id == no_value)
+        fail(op, "the body of an operator gives something that is not a tensor", ErrorCode::unsupported);
+      inner.graph.outputs.push_back({id, no_value});
+    }
     for (const ValueId outside : inner.captures) inner.graph.inputs.push_back({inner.captured.at(outside)});
     node.arguments.push_back(
         {fmt::format("region_{}", index), graph::SubgraphRef{uint32_t(frame.building.graph.subgraphs.size())}});

@@ -145,14 +145,16 @@ std::string Writer::load(const Node& node) {
   const auto known = access_.find(node.array);
   LL_CHECK(known != access_.end());
   const Access& access = known->second;
-  if (access.is_value) return access.pointer;
-  if (!access.is_local) use(node.array);
+  if (!access.is_local && !access.is_value) use(node.array);
   const std::string guard = node.guard == none ? "1" : value(node.guard);
   if (guard == "0") return literal_text(node.type, node.literal);
-  const NodeId position = nodes_.operands(node)[0];
-  const std::string at =
-      is_choice(nodes_, position) ? fmt::format("ll_scalar_index({})", index(position)) : index(position);
-  const std::string element = from_storage(access.element, fmt::format("{}[{}]", access.pointer, at));
+  std::string element = access.pointer;
+  if (!access.is_value) {
+    const NodeId position = nodes_.operands(node)[0];
+    const std::string at =
+        is_choice(nodes_, position) ? fmt::format("ll_scalar_index({})", index(position)) : index(position);
+    element = from_storage(access.element, fmt::format("{}[{}]", access.pointer, at));
+  }
   if (guard == "1") return element;
   return fmt::format("{} ? {} : {}", guard, element, literal_text(node.type, node.literal));
 }

@@ -76,6 +76,10 @@ const graph::Graph& region(const OpCall& call, size_t i);
 // The value of a tensor that is the same everywhere, where it is known before the program runs.
 std::optional<Literal> known_literal(const Lowering& lowering, const Tensor& tensor);
 
+// An element for use in a subscript: read from memory even where a formula says it, since subscripts take only some
+// expressions.
+Ex read_memory(Lowering& lowering, const Tensor& tensor, const Indices& index);
+
 // The value of a stand-in for a tensor that a loop fills slice by slice: nothing reads it, and the one operator that
 // updates it leaves the slice here instead.
 struct StackedUpdate {

@@ -40,7 +40,13 @@ void product_of(OpCall& c, const Tensor& a, const Tensor& b, const Dims& batch_a
   for (Labelled* side : {&left, &right})
     for (int& label : side->labels)
       if (label < 0) out.push_back(label = next++);
-  c.give(contract(c.lowering(), result_type_of(c).dtype, left, right, out));
+  Lowering& l = c.lowering();
+  const DType dtype = result_type_of(c).dtype;
+  if (dtype != DType::boolean) return c.give(contract(l, dtype, left, right, out));
+  left.tensor = l.cast(a, DType::i32);
+  right.tensor = l.cast(b, DType::i32);
+  const Tensor count = contract(l, DType::i32, left, right, out);
+  c.give(l.map(dtype, count.shape, [&](const Indices& i) { return l.read(count, i) != 0.0; }));
 }
 
 Dims dims_of(const OpCall& c, std::string_view name) { return c.integers(name, Dims{}); }

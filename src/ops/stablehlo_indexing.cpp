@@ -24,7 +24,7 @@ struct Start {
 
   Ix at(Lowering& l, bool is_unsigned) const {
     if (known) return *known;
-    const Ex raw = l.read(tensor, Indices(tensor.shape.size(), l.constant_index(0)));
+    const Ex raw = read_memory(l, tensor, Indices(tensor.shape.size(), l.constant_index(0)));
     const Ex place = is_unsigned ? zero_extended(raw, tensor.dtype) : convert(raw, DType::i64);
     return l.index(min(max(place, 0.0), double(last)), {0, last});
   }
@@ -154,7 +154,7 @@ class Addressing {
   std::optional<Ex> start(int64_t d) const {
     const auto component = std::find(p_.index_map.begin(), p_.index_map.end(), d);
     if (component == p_.index_map.end()) return std::nullopt;
-    const Ex raw = l_.read(indices_, at_vector(component - p_.index_map.begin()));
+    const Ex raw = read_memory(l_, indices_, at_vector(component - p_.index_map.begin()));
     return is_unsigned_ ? zero_extended(raw, indices_.dtype) : convert(raw, DType::i64);
   }
   std::optional<Ix> known_start(int64_t d) const {

@@ -201,6 +201,29 @@ void define_top_k_call(OpCall& c) {
   c.give(l.cast(results[1], result_type_of(c, 1).dtype));
 }
 
+// Exact where it may be approximate. Its comparator is a function named after its direction.
+void define_approximate_top_k(OpCall& c) {
+  Lowering& l = c.lowering();
+  const std::vector<Tensor> x = operands(c);
+  const int64_t dim = c.integer("mhlo.backend_config.reduction_dim", -1), k = c.integer("mhlo.backend_config.top_k", 0);
+  const std::string comparator = c.text("called_computations", "");
+  require(x.size() == 4 && x[0].rank() >= 1 && x[1].shape == x[0].shape && x[0].dtype != DType::c64,
+          "an approximate top_k takes values and their positions");
+  const Formula* positions = l.formula_of(x[1]);
+  const int64_t along = wrap_dim(dim, x[0].rank());
+  if (!positions || x[1].view != loops::none || positions->iota != along ||
+      !c.flag("mhlo.backend_config.aggregate_to_topk", true))
+    return give_opaque(c, "approximate_top_k", x);
+  Shape shape = x[0].shape;
+  require(k >= 0 && k <= shape[size_t(along)], "k is larger than the number of elements");
+  shape[size_t(along)] = k;
+  const bool largest = comparator.find("_lt_") == std::string::npos;
+  const auto results = l.opaque("topk", {x[0]}, {{"k", k}, {"dim", along}, {"largest", largest}},
+                                {{x[0].dtype, shape}, {DType::i64, shape}});
+  c.give(results[0]);
+  c.give(l.cast(results[1], x[1].dtype));
+}
+
 }  // namespace
 
 void register_stablehlo_ordering(Registry& r) {
@@ -208,6 +231,8 @@ void register_stablehlo_ordering(Registry& r) {
   r.add("chlo.top_k", "operand", define_top_k);
   r.add("stablehlo.custom_call.mhlo.topk", "operand", define_top_k_call,
         {"stablehlo.custom_call.TopK", "stablehlo.custom_call.__gpu$TopK"});
+  r.add("stablehlo.custom_call.ApproxTopK", "operand, positions, init_value, init_position", define_approximate_top_k,
+        {"stablehlo.custom_call.PartialReduce"});
 }
 
 }  // namespace lightline::ops

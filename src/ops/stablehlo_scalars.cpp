@@ -93,6 +93,14 @@ Ex StackedUpdate::operator()(const Indices&) const {
   fail("a tensor is read while a loop fills it", ErrorCode::internal);
 }
 
+Ex read_memory(Lowering& l, const Tensor& tensor, const Indices& index) {
+  if (!l.formula_of(tensor)) return l.read(tensor, index);
+  const loops::ArrayId array = l.array_of(tensor);
+  std::vector<loops::ExprId> subscripts;
+  for (const Ix& ix : index) subscripts.push_back(l.algebra().emit(l.program(), ix.sum));
+  return {&l, l.program().read(array, subscripts), compute_type(tensor.dtype), false};
+}
+
 std::optional<Literal> known_literal(const Lowering& lowering, const Tensor& tensor) {
   const Formula* formula = lowering.formula_of(tensor);
   return formula ? formula->constant : std::nullopt;
@@ -121,7 +129,7 @@ bool in_range(Range range, DType dtype) {
 
 // Integers that subscripts can say stay subscripts, as long as nothing wraps around.
 std::optional<Ix> subscript(Lowering& l, const Scalar& s, const std::vector<Tensor>& x, const Indices& i) {
-  if (!is_integer(s.operand) || !is_integer(s.result) || s.result_unsigned != s.is_unsigned) return std::nullopt;
+  if (!is_integer(s.operand) || !is_integer(s.result)) return std::nullopt;
   std::vector<Ix> known;
   for (const Tensor& tensor : x) {
     const auto index = l.known_index(tensor, i);
@@ -156,7 +164,8 @@ std::optional<Ix> subscript(Lowering& l, const Scalar& s, const std::vector<Tens
     if (chosen) result = *chosen;
   }
   if (!result || !in_range(l.algebra().range(result->sum), s.result)) return std::nullopt;
-  if (s.is_unsigned && l.algebra().range(result->sum).low < 0) return std::nullopt;
+  const bool is_unsigned = s.is_unsigned || s.result_unsigned;
+  if (is_unsigned && l.algebra().range(result->sum).low < 0) return std::nullopt;
   return result;
 }
 

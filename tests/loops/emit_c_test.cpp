@@ -445,6 +445,11 @@ TEST(EmitC, FusedRows) {
        10,
        {},
        {1e-3, 1e-3}});
+  cases.push_back({"a column beside its fill",
+                   program("a: f32[3], c: f32[3]", "p",
+                           "m: f32[3, 1, 1] = for i, j, k: a[i] * 2\nn: f32[3, 1, 1] = for i, j, k: c[i] * 2\nb: "
+                           "f32[3, 1, 1] = for i, j, k: m[i, 0, 0] + n[i, 0, 0]\np: f32[3, 1, 2] = for i, j, k: b[i, "
+                           "0, k - 1 | 0]")});
   cases.push_back(
       {"neighbours", program("x: f32[100, 90]", "b, c",
                              "a: f32[100, 90] = for i, j: exp(x[i, j])\nb: f32[100, 90] = for i, j: a[i, j] + a[i, j - "
