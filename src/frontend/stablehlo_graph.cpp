@@ -112,13 +112,20 @@ class Builder {
 
   void inputs(const Operation& entry, Frame& frame) {
     for (const Region::Argument& argument : entry.regions[0].arguments) {
-      const ValueId id = add_value(frame.building, std::string(argument.name), argument.type, entry.offset);
+      const ValueId id = add_value(frame.building, input_name(argument.name, frame.building.graph.inputs.size()),
+                                   argument.type, entry.offset);
       graph::Input input;
       input.value = id;
       frame.building.graph.inputs.push_back(std::move(input));
       define(frame, argument.name, {id}, entry);
       note_sharding(argument.attributes);
     }
+  }
+
+  // The generic form numbers arguments throughout the module; the pretty form begins anew with every function.
+  static std::string input_name(std::string_view name, size_t position) {
+    const bool numbered = name.starts_with("arg") && name.find_first_not_of("0123456789", 3) == std::string_view::npos;
+    return numbered ? fmt::format("arg{}", position) : std::string(name);
   }
 
   // tf.aliasing_output = 0 on an argument: the result takes its storage.

@@ -54,9 +54,13 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
   const Indices index = new_indices(tensor.shape, IndexKind::parallel, compute.loops);
   std::vector<Sum> coordinates;
   for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  const std::vector<Sum> own = coordinates, viewed = through_view(tensor.view, std::move(coordinates));
+  if (viewed == own && program_.arrays[base].shape == tensor.shape) {  // views that undo each other
+    algebra_.release(mark);
+    return base;
+  }
   std::vector<ExprId> subscripts;
-  for (const Sum& sum : through_view(tensor.view, std::move(coordinates)))
-    subscripts.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : viewed) subscripts.push_back(algebra_.emit(program_, sum));
   compute.body = program_.read(base, subscripts);
   compute.result = program_.add_array("", tensor.dtype, tensor.shape);
   algebra_.release(mark);

@@ -259,7 +259,7 @@ class Loop {
       for (const size_t i : carried) yield.next.push_back(checked(i, outputs[i]));
       for (const size_t i : stacked) {
         LL_CHECK(slices[i]->has_value());
-        yield.stacked.push_back(**slices[i]);
+        yield.stacked.push_back(l_.squeeze(**slices[i], collected_[i]->dim));
       }
       return yield;
     });
@@ -301,17 +301,15 @@ class Loop {
     return known_scalar(init_[i], induction_[i]->start + trip * induction_[i]->step);
   }
 
-  // [count, ..., 1, ...] as the dimension that collects, over what was there before.
+  // The stack's first dimension in the place of the one that collects, over what was there before.
   Tensor placed(size_t i, const Tensor& stack, int64_t count) {
     const Collected& collect = *collected_[i];
     const Shape& whole = init_[i].shape;
-    // the slices' own dimension of extent 1 goes; the first one takes its place
     std::vector<int64_t> order;
-    for (int64_t d = 0; d < int64_t(whole.size()); ++d) order.push_back(d == collect.dim ? 0 : d + 1);
-    order.insert(order.begin(), collect.dim + 1);
-    Shape shape = whole;
-    shape[size_t(collect.dim)] = count;
-    const Tensor slices = l_.reshape(l_.permute(stack, order), shape);
+    for (int64_t d = 1; d < int64_t(whole.size()); ++d) order.push_back(d);
+    order.insert(order.begin() + collect.dim, 0);
+    const Tensor slices = collect.dim == 0 ? stack : l_.permute(stack, order);
+    const Shape& shape = slices.shape;
     if (count == whole[size_t(collect.dim)] && std::abs(collect.step) == 1)
       return collect.step == 1 || count == 1 ? slices : l_.slice(slices, collect.dim, count - 1, count, -1);
     return l_.scatter(Reducer::set, init_[i], shape, [&](const Indices& at) {

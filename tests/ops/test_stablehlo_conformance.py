@@ -9,7 +9,17 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("LIGHTLINE_BINARY", HERE.parent.parent / "build" / "lightline")).resolve().parent
-FAMILIES = ("contraction", "control", "elementwise", "indexing", "networks", "reduction", "shapes")
+FAMILIES = (
+    "contraction",
+    "control",
+    "elementwise",
+    "indexing",
+    "networks",
+    "programs",
+    "reduction",
+    "robotics",
+    "shapes",
+)
 LEAST_FUNCTIONS = 500
 
 
