@@ -50,7 +50,10 @@ struct ScalarOperator {
   ScalarFunction function;
 };
 const std::vector<ScalarOperator>& scalar_operators();
-ScalarFunction scalar_function(std::string_view target);  // null if the operator is not elementwise
+const ScalarOperator* scalar_operator(std::string_view target);  // null if the operator is not elementwise
+void require_arity(const ScalarOperator& op, size_t operands);
+// Fails unless there are as many values as parameters, of types that fit.
+Ex apply(const ScalarOperator& op, const Scalar& scalar, const std::vector<Ex>& values);
 Scalar scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node);
 
 std::vector<ScalarOperator> arithmetic_operators();
@@ -66,6 +69,7 @@ Ex unsigned_less(Ex a, Ex b);
 inline bool is_modest(int64_t value, int64_t limit = int64_t(1) << 31) { return value > -limit && value < limit; }
 
 std::vector<Tensor> operands(const OpCall& call);  // the positional ones
+Tensor first_operand(const OpCall& call);
 graph::TensorType result_type_of(const OpCall& call, size_t i = 0);
 const graph::Argument* node_argument(const graph::Node& node, std::string_view name);
 std::vector<int64_t> node_integers(const graph::Node& node, std::string_view name);
@@ -88,9 +92,10 @@ struct StackedUpdate {
 };
 
 // ---- bodies of scalars ----
-// Runs a body whose values are all scalars on the given ones; captured tensors must be scalars too.
-std::vector<Ex> evaluate(Lowering& lowering, const graph::Graph& body, std::vector<Ex> inputs,
-                         const std::vector<Tensor>& captured);
+// Runs a body whose values are all scalars on the given ones and gives one of its results; captured tensors must be
+// scalars too.
+Ex evaluate(Lowering& lowering, const graph::Graph& body, std::vector<Ex> inputs, const std::vector<Tensor>& captured,
+            size_t result);
 // A body (accumulated, element) -> accumulated that is one of the reducers.
 std::optional<Reducer> plain_reducer(const graph::Graph& body);
 enum class Pick : uint8_t { none, greatest, least };

@@ -69,8 +69,8 @@ Ex literal_of(Lowering& l, DType dtype, double real, int64_t integer) {
   return {&l, l.literal(literal).id, compute_type(dtype), true};
 }
 
-std::vector<Ex> evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> inputs,
-                         const std::vector<Tensor>& captured) {
+Ex evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> inputs, const std::vector<Tensor>& captured,
+            size_t wanted) {
   require(inputs.size() + captured.size() == body.inputs.size(), "the body takes other arguments than it is given");
   std::vector<std::optional<Ex>> values(body.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i].value] = inputs[i];
@@ -84,7 +84,8 @@ std::vector<Ex> evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> 
     return *values[id];
   };
   for (const graph::Node& node : body.nodes) {
-    require(node.results.size() == 1, fmt::format("the body of the operator uses '{}'", node.target));
+    require(node.results.size() == 1 && node.results[0] != graph::no_value,
+            fmt::format("the body of the operator uses '{}'", node.target));
     std::vector<Ex> arguments;
     for (const ValueId id : operand_ids(node)) arguments.push_back(value_of(id));
     std::optional<Ex> result;
@@ -92,9 +93,9 @@ std::vector<Ex> evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> 
       result = constant_scalar(l, node);
     } else if (changes_shape_only(node.target) && arguments.size() == 1) {
       result = arguments[0];
-    } else if (const ScalarFunction function = scalar_function(node.target)) {
+    } else if (const ScalarOperator* op = scalar_operator(node.target)) {
       const Scalar scalar = scalar_of(l, body, node);
-      result = function(scalar, arguments);
+      result = apply(*op, scalar, arguments);
       result = compute_type(scalar.result) == scalar.result ? convert(*result, scalar.result)
                                                             : l.rounded(*result, scalar.result);
     } else {
@@ -102,9 +103,8 @@ std::vector<Ex> evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> 
     }
     values[node.results[0]] = result;
   }
-  std::vector<Ex> results;
-  for (const graph::Output& output : body.outputs) results.push_back(value_of(output.value));
-  return results;
+  require(wanted < body.outputs.size(), "the body of the operator gives too few results");
+  return value_of(body.outputs[wanted].value);
 }
 
 std::optional<Reducer> plain_reducer(const graph::Graph& body) {

@@ -41,7 +41,7 @@ void choose(OpCall& c, size_t count, const std::function<Ex(size_t)>& is_taken) 
 // An index outside takes the last branch.
 void define_case(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor index = operands(c).at(0);
+  const Tensor index = first_operand(c);
   const size_t count = branch_count(c);
   require(count > 0 && index.size() == 1, "a case has branches and one index");
   if (const auto known = l.known_constant(index); known || count == 1) {
@@ -55,7 +55,7 @@ void define_case(OpCall& c) {
 
 void define_if(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor condition = operands(c).at(0);
+  const Tensor condition = first_operand(c);
   require(branch_count(c) == 2 && condition.size() == 1, "an if has two branches and one condition");
   if (const auto known = known_literal(l, condition)) {
     for (const Tensor& result : branch(c, known->integer != 0 ? 0 : 1)) c.give(result);
@@ -72,7 +72,7 @@ void define_map(OpCall& c) {
   c.give(l.map(type.dtype, type.shape, [&](const Indices& i) {
     std::vector<Ex> values;
     for (const Tensor& tensor : x) values.push_back(l.read(tensor, i));
-    return evaluate(l, region(c, 0), std::move(values), captures(c, 0)).at(0);
+    return evaluate(l, region(c, 0), std::move(values), captures(c, 0), 0);
   }));
 }
 

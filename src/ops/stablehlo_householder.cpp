@@ -93,7 +93,7 @@ RepeatYield factor_step(Lowering& l, const Matrices& m, const Tensor& a, const I
 // The upper factor with the reflections below it, and their scales.
 void define_factors(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor a = operands(c).at(0);
+  const Tensor a = first_operand(c);
   if (!is_real(a)) return give_opaque(c, "householder_factors", {a});
   const Matrices m = matrices_of(a);
   const int64_t steps = std::min(m.rows, m.columns);

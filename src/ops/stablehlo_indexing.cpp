@@ -309,7 +309,7 @@ std::vector<Tensor> scatter_step_by_step(OpCall& c, const Scatter& s) {
               arguments.push_back(l.read(
                   tensor, at, tensor.dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(int64_t(0))));
             for (const Tensor& update : s.updates) arguments.push_back(l.read(update, outer));
-            return ScatterWrite{at, evaluate(l, body, std::move(arguments), captured).at(k)};
+            return ScatterWrite{at, evaluate(l, body, std::move(arguments), captured, k)};
           },
           true));
     }

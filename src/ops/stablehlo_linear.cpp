@@ -13,7 +13,7 @@ using namespace stablehlo;
 
 void define_fft(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = operands(c).at(0);
+  const Tensor x = first_operand(c);
   const std::vector<int64_t> length = c.integers("fft_length");
   require(!length.empty() && int64_t(length.size()) <= x.rank(), "a transform has more dimensions than its tensor");
   std::vector<int64_t> dims;
@@ -41,7 +41,7 @@ Tensor cholesky_factor(OpCall& c, const Tensor& a, bool lower) {
 }
 
 void define_cholesky(OpCall& c) {
-  const Tensor a = operands(c).at(0);
+  const Tensor a = first_operand(c);
   if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
   c.give(cholesky_factor(c, a, c.flag("lower", true)));
 }
@@ -83,14 +83,14 @@ void give_success(OpCall& c, size_t result) {
 }
 
 void call_cholesky(OpCall& c) {
-  const Tensor a = operands(c).at(0);
+  const Tensor a = first_operand(c);
   if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
   c.give(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(std::string(settings) + "lower", true)));
   give_success(c, 1);
 }
 
 void call_elimination(OpCall& c) {
-  const Tensor a = operands(c).at(0);
+  const Tensor a = first_operand(c);
   if (!can_factor(a)) return give_opaque(c, "lu", {a});
   const Eliminated result = eliminated(c.lowering(), a);
   c.give(result.factors);

@@ -207,8 +207,8 @@ class Loop {
   std::optional<Collected> collected(size_t i, int64_t count) {
     const ValueId self = body_.inputs[i].value;
     const Node* node = uses_.maker[body_.outputs[i].value];
-    if (!node || node->target != "stablehlo.dynamic_update_slice" || uses_.count[self] != 1 ||
-        uses_.count[node->results[0]] != 1)
+    if (!node || node->target != "stablehlo.dynamic_update_slice" || node->results.size() != 1 ||
+        uses_.count[self] != 1 || uses_.count[node->results[0]] != 1)
       return std::nullopt;
     const auto ids = operand_ids(*node);
     if (ids.size() != 2 + init_[i].shape.size() || ids[0] != self || !body_.values[ids[1]].type) return std::nullopt;

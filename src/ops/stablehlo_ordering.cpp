@@ -177,7 +177,7 @@ void define_sort(OpCall& c) {
 
 void define_top_k(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = operands(c).at(0);
+  const Tensor x = first_operand(c);
   const int64_t k = c.integer("k");
   require(x.rank() >= 1 && x.dtype != DType::c64 && !c.has("unsigned"), "top_k takes a tensor of ordered numbers");
   require(k >= 0 && k <= x.shape.back(), fmt::format("k is {}, but there are {} elements", k, x.shape.back()));
@@ -192,7 +192,7 @@ void define_top_k(OpCall& c) {
 // The custom call says k by the shape of its result.
 void define_top_k_call(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = operands(c).at(0);
+  const Tensor x = first_operand(c);
   const Shape shape = result_type_of(c).shape;
   require(x.rank() >= 1 && shape.size() == x.shape.size(), "top_k takes a tensor of ordered numbers");
   const auto results = l.opaque("topk", {x}, {{"k", shape.back()}, {"dim", x.rank() - 1}, {"largest", true}},

@@ -97,7 +97,7 @@ std::vector<Tensor> step_by_step(Lowering& l, const Reduction& r, const Steps& s
         std::vector<Ex> arguments;
         for (const Tensor& value : carried) arguments.push_back(l.read(value, i));
         for (size_t which = 0; which < carried.size(); ++which) arguments.push_back(steps.element(which, i, step));
-        return evaluate(l, r.body, std::move(arguments), r.captured).at(k);
+        return evaluate(l, r.body, std::move(arguments), r.captured, k);
       }));
     }
     return yield;

@@ -43,14 +43,29 @@ const std::vector<ScalarOperator>& scalar_operators() {
   return all;
 }
 
-ScalarFunction scalar_function(std::string_view target) {
-  static const std::unordered_map<std::string_view, ScalarFunction> by_name = [] {
-    std::unordered_map<std::string_view, ScalarFunction> map;
-    for (const ScalarOperator& op : scalar_operators()) map.emplace(op.name, op.function);
+const ScalarOperator* scalar_operator(std::string_view target) {
+  static const std::unordered_map<std::string_view, const ScalarOperator*> by_name = [] {
+    std::unordered_map<std::string_view, const ScalarOperator*> map;
+    for (const ScalarOperator& op : scalar_operators()) map.emplace(op.name, &op);
     return map;
   }();
   const auto found = by_name.find(target);
   return found == by_name.end() ? nullptr : found->second;
+}
+
+void require_arity(const ScalarOperator& op, size_t operands) {
+  const auto arity = size_t(1 + std::count(op.parameters.begin(), op.parameters.end(), ','));
+  require(operands == arity, fmt::format("the operator takes {} operands, not {}", arity, operands));
+}
+
+Ex apply(const ScalarOperator& op, const Scalar& scalar, const std::vector<Ex>& values) {
+  require_arity(op, values.size());
+  try {
+    return op.function(scalar, values);
+  } catch (OpError& error) {
+    if (error.code == ErrorCode::internal) error.code = ErrorCode::type;  // foreign operands that do not fit each other
+    throw;
+  }
 }
 
 Scalar scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node) {
@@ -81,6 +96,12 @@ std::vector<Tensor> operands(const OpCall& call) {
     result.push_back(*tensor);
   }
   return result;
+}
+
+Tensor first_operand(const OpCall& call) {
+  std::vector<Tensor> all = operands(call);
+  require(!all.empty(), "the operator has no operand");
+  return std::move(all[0]);
 }
 
 graph::TensorType result_type_of(const OpCall& call, size_t i) {
@@ -204,18 +225,18 @@ Comparison compare_subscripts(Lowering& l, const Scalar& s, const std::vector<Te
   return result;
 }
 
-Ex element(Lowering& l, const Scalar& s, ScalarFunction function, const std::vector<Tensor>& x, const Indices& i) {
+Ex element(Lowering& l, const Scalar& s, const ScalarOperator& op, const std::vector<Tensor>& x, const Indices& i) {
   std::vector<Ex> values;
   for (const Tensor& tensor : x) values.push_back(l.read(tensor, tensor.shape.empty() ? Indices{} : i));
-  return function(s, values);
+  return apply(op, s, values);
 }
 
-void define_scalar(OpCall& c, ScalarFunction function) {
+void define_scalar(OpCall& c, const ScalarOperator& op) {
   Lowering& l = c.lowering();
   const std::vector<Tensor> x = operands(c);
   const graph::TensorType type = result_type_of(c);
   const Scalar s = scalar_of(l, c.graph(), c.node());
-  require(!x.empty(), "the operator has no operands");
+  require_arity(op, x.size());
   for (const Tensor& tensor : x)
     require(tensor.shape == type.shape || tensor.shape.empty(), "the shapes of an elementwise operator differ");
   if (s.node.target == "stablehlo.select" && x.size() == 3) {
@@ -239,20 +260,20 @@ void define_scalar(OpCall& c, ScalarFunction function) {
       }
       if (const Comparison comparison = compare_subscripts(l, s, x, i); comparison.value) {
         if (comparison.decided) formula.constant = Literal::of_bool(*comparison.decided);
-        formula.value = [&l, s, x, function](const Indices& at) {
+        formula.value = [&l, s, x, &op](const Indices& at) {
           const Comparison again = compare_subscripts(l, s, x, at);
-          return again.value ? *again.value : element(l, s, function, x, at);
+          return again.value ? *again.value : element(l, s, op, x, at);
         };
         return *comparison.value;
       }
     }
-    return element(l, s, function, x, i);
+    return element(l, s, op, x, i);
   });
   if (weight <= heaviest_formula) {
     if (!formula.index && !formula.value) {
       const DType dtype = type.dtype;
-      formula.value = [&l, s, x, function, dtype](const Indices& at) {
-        const Ex value = convert(element(l, s, function, x, at), dtype);
+      formula.value = [&l, s, x, &op, dtype](const Indices& at) {
+        const Ex value = convert(element(l, s, op, x, at), dtype);
         return compute_type(dtype) == dtype ? value : l.rounded(value, dtype);
       };
     }
@@ -282,8 +303,7 @@ void register_stablehlo(Registry& r) {
 
 void register_stablehlo_scalars(Registry& r) {
   for (const stablehlo::ScalarOperator& op : stablehlo::scalar_operators())
-    r.add(std::string(op.name), std::string(op.parameters),
-          [function = op.function](OpCall& c) { stablehlo::define_scalar(c, function); });
+    r.add(std::string(op.name), std::string(op.parameters), [&op](OpCall& c) { stablehlo::define_scalar(c, op); });
 }
 
 }  // namespace lightline::ops

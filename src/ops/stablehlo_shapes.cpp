@@ -1,7 +1,7 @@
 // StableHLO: constants, and operators that only move elements.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "ops/rearranging.h"
 #include "ops/registry.h"
@@ -78,7 +78,7 @@ void define_iota(OpCall& c) {
 
 void define_dimension_size(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = operands(c).at(0);
+  const Tensor x = first_operand(c);
   const int64_t extent = x.shape[size_t(wrap_dim(c.integer("dimension"), x.rank()))];
   const Tensor result = l.constant(DType::i32, {}, {Literal::of(extent)});
   know_literal(l, result, Literal::of(extent));
@@ -87,15 +87,9 @@ void define_dimension_size(OpCall& c) {
 
 // ---- views ----
 
-Tensor only(const OpCall& c) {
-  std::vector<Tensor> all = operands(c);
-  require(!all.empty(), "the operator has no operand");
-  return std::move(all[0]);
-}
-
 void define_broadcast_in_dim(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = only(c);
+  const Tensor x = first_operand(c);
   const Shape shape = result_type_of(c).shape;
   const std::vector<int64_t> dims = c.integers("broadcast_dimensions", std::vector<int64_t>{});
   require(int64_t(dims.size()) == x.rank(),
@@ -115,15 +109,15 @@ void define_broadcast_in_dim(OpCall& c) {
   c.give(l.view(x, shape, std::move(rows)));
 }
 
-void define_broadcast(OpCall& c) { c.give(c.lowering().expand(only(c), result_type_of(c).shape)); }
-void define_reshape(OpCall& c) { c.give(c.lowering().reshape(only(c), result_type_of(c).shape)); }
+void define_broadcast(OpCall& c) { c.give(c.lowering().expand(first_operand(c), result_type_of(c).shape)); }
+void define_reshape(OpCall& c) { c.give(c.lowering().reshape(first_operand(c), result_type_of(c).shape)); }
 void define_transpose(OpCall& c) {
-  c.give(c.lowering().permute(only(c), c.integers("permutation", std::vector<int64_t>{})));
+  c.give(c.lowering().permute(first_operand(c), c.integers("permutation", std::vector<int64_t>{})));
 }
 
 void define_slice(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = only(c);
+  Tensor x = first_operand(c);
   const auto starts = c.integers("start_indices", std::vector<int64_t>{}),
              limits = c.integers("limit_indices", std::vector<int64_t>{});
   const auto strides = c.integers("strides", std::vector<int64_t>(starts.size(), 1));
@@ -140,7 +134,7 @@ void define_slice(OpCall& c) {
 
 void define_reverse(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = only(c);
+  Tensor x = first_operand(c);
   for (const int64_t dim : c.integers("dimensions", std::vector<int64_t>{})) {
     const int64_t extent = x.shape[size_t(wrap_dim(dim, x.rank()))];
     if (extent > 1) x = l.slice(x, dim, extent - 1, extent, -1);
@@ -232,15 +226,19 @@ Ex amount(const Ex& like, int64_t value) {
 // One element becomes several narrower ones along a new last dimension, the low bits first, or the reverse.
 void define_bitcast(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = only(c);
+  const Tensor x = first_operand(c);
   const graph::TensorType type = result_type_of(c);
   const int from = bits(x.dtype), to = bits(type.dtype);
   if (from == to) {
-    const ScalarFunction function = scalar_function("stablehlo.bitcast_convert.same_width");
+    const ScalarOperator& op = *scalar_operator("stablehlo.bitcast_convert.same_width");
     const Scalar scalar = scalar_of(l, c.graph(), c.node());
+    require(x.shape == type.shape, "a bitcast changes the shape of its tensor");
     if (x.dtype == type.dtype) return c.give(x);
-    return c.give(l.map(type.dtype, type.shape, [&](const Indices& i) { return function(scalar, {l.read(x, i)}); }));
+    return c.give(l.map(type.dtype, type.shape, [&](const Indices& i) { return apply(op, scalar, {l.read(x, i)}); }));
   }
+  Shape longer = from > to ? x.shape : type.shape;
+  longer.push_back(std::max(from, to) / std::min(from, to));
+  require(longer == (from > to ? type.shape : x.shape), "a bitcast changes the size of its tensor");
   c.give(l.map(type.dtype, type.shape, [&](const Indices& i) {
     if (from > to) {
       const Ex raw = raw_bits(l.read(x, {i.begin(), i.end() - 1}), x.dtype);
