@@ -76,7 +76,7 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fu
 	  if [[ $$name == loops ]]; then seeds=(.cache/fuzz-loops/seeds); words=(-dict=.cache/fuzz-loops/words); fi; \
 	  for folder in "tests/fuzz/regressions/$$name" tests/base/data; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
 	  echo "fuzz_$$name: $(FUZZ_SECONDS) s"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \
 	    -artifact_prefix="$$corpus-" "$${words[@]}" "$$corpus" "$${seeds[@]}"; \
 	done
 

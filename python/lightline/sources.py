@@ -1,6 +1,5 @@
-"""Finds programs and example inputs in the forms people keep them: KernelBench, functions, SOL-ExecBench problems.
-
-Programs of JAX are found in jax_sources."""
+"""Finds the program and its example inputs in the forms people keep them: KernelBench files, functions, SOL-ExecBench
+problems. Programs of JAX are found in jax_sources."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 The other half, in C++, lowers the program, runs it on the same inputs and compares. Files written to the folder:
 program_training.json and program_core.json, or program_stablehlo.mlir for a JAX program, and tensors.safetensors with
-"in.NAME" by graph input and "out.N" by output. A GraphNet sample is its own program: only the tensors are written.
+"in.NAME" by graph input and "out.N" by output.
+A GraphNet sample is its own program: only the tensors are written.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ struct Options {
   std::string math = "tf32";
   std::string retype;
   std::string clock;
+  std::string ceilings = "nominal";
   std::string form = "training";
   std::string algorithms = "standard";
   bool values = false;
@@ -40,6 +41,15 @@ Result<std::vector<machine::Machine>> chosen_machines(const Options& options) {
       from = comma + 1;
     }
   }
+  if (options.ceilings == "measured")
+    for (machine::Machine& m : machines) {
+      if (m.measured.matrix.empty() && m.measured.bytes_per_second.value == 0)
+        return Error{ErrorCode::usage,
+                     fmt::format("{} has no measured ceilings", m.name),
+                     "give a file that lightline arch probe -o FILE wrote on that machine",
+                     {}};
+      m = machine::at_measured(std::move(m));
+    }
   if (!options.clock.empty()) {
     LL_TRY(const double hz, machine::parse_clock(options.clock));
     for (machine::Machine& m : machines) m = machine::with_clock(std::move(m), hz);
@@ -91,6 +101,8 @@ Status analyze_program(const Source& source, const std::string& carried, const s
     if (options.measured > 0) report.measured_ms = options.measured;
     report.assumptions = source_loops.assumptions;
     report.assumptions.insert(report.assumptions.end(), analysis.assumptions.begin(), analysis.assumptions.end());
+    if (options.ceilings == "measured")
+      report.assumptions.emplace_back("rates are the best that arch probe reached, which proves nothing");
     if (!known.empty()) report.assumptions.emplace_back("indices have the values that the program file carries");
     print(options.json || lines ? report::to_json(report, options.top, carried, !lines)
                                 : report::to_text(report, options.top));
@@ -148,6 +160,11 @@ void add_analyze(CLI::App& app, Action& action) {
       ->add_option("--retype", options->retype, "Price the program as if its tensors of one float type were of another")
       ->option_text("f32=bf16");
   command->add_option("--clock", options->clock, "Lock the core clock, such as 1.5GHz")->option_text("CLOCK");
+  command
+      ->add_option("--ceilings", options->ceilings,
+                   "Rates that the machine can have at most, or those that arch probe measured (default nominal)")
+      ->check(CLI::IsMember({"nominal", "measured"}))
+      ->option_text("nominal|measured");
   command->add_option("--form", options->form, "Which form of a corpus entry to read (default training)")
       ->check(CLI::IsMember({"training", "core"}))
       ->option_text("training|core");

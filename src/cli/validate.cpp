@@ -139,9 +139,9 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
   }
   LL_TRY(const std::vector<Tensor> results, execute(lowered.program, inputs, backend));
   std::vector<report::ValidatedOutput> outputs;
-  const bool is_jax = path.ends_with(".mlir");  // only there is what an input becomes a result of the program
+  const bool is_torch = path.ends_with(".json");  // there, what an input becomes is no result of the program
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!is_jax && lowered.program.outputs[i].replaces != loops::none) continue;
+    if (is_torch && lowered.program.outputs[i].replaces != loops::none) continue;
     const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
     if (expected == nullptr)
       return Error{ErrorCode::shape,
@@ -168,13 +168,14 @@ int validate(const Options& options) {
   report.program = options.file;
   report.seed = options.seed;
   const bool sample = frontend::is_sample_folder(options.file);
-  const bool jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
-  const std::vector<std::string> forms = sample ? std::vector<std::string>{"text"}
-                                         : jax  ? std::vector<std::string>{"stablehlo"}
-                                                : std::vector<std::string>{"training", "core"};
+  const bool is_jax = fs::exists(folder.path() + "/program_stablehlo.mlir");
+  const std::vector<std::string> forms = sample   ? std::vector<std::string>{"text"}
+                                         : is_jax ? std::vector<std::string>{"stablehlo"}
+                                                  : std::vector<std::string>{"training", "core"};
   for (const std::string& form : forms) {
     if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
-    const std::string program = sample ? options.file : folder.path() + "/program_" + form + (jax ? ".mlir" : ".json");
+    const std::string program =
+        sample ? options.file : folder.path() + "/program_" + form + (is_jax ? ".mlir" : ".json");
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};

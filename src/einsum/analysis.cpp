@@ -139,7 +139,7 @@ class Analyzer {
     if (!needed) return;
     if (around.counts()) {
       operations_[operation].opaque = true;
-      ++opaque_[node.name];
+      if (seen_opaque_.insert(&node).second) ++opaque_[node.name];
     }
     for (const ArrayId operand : node.operands) want(around, operation, operand, Piece::whole(shape(operand)));
   }
@@ -383,7 +383,7 @@ class Analyzer {
       double& most = expected_[e.args[0]];
       most = std::max(most, std::min(footprint.expected, double(product(shape(e.args[0])))));
     }
-    want(around, operation, e.args[0], std::move(footprint.piece));
+    for (Piece& piece : footprint.pieces()) want(around, operation, e.args[0], std::move(piece));
   }
   void demand_select(const Expr& e, const Domain& domain, const Piece& points, const Around& around, size_t operation,
                      ArrayId own) {
@@ -452,16 +452,20 @@ class Analyzer {
         total += in_place_bytes(array);
         continue;
       }
-      Piece piece = Piece::whole(shape(array));
+      std::vector<Piece> pieces{Piece::whole(shape(array))};
       ArrayId storage = array;
       for (; view_[storage] != nullptr; storage = program_.exprs[view_[storage]->body].args[0]) {
         const Expr& read = program_.exprs[view_[storage]->body];
-        piece = footprints_
-                    .of(shape(read.args[0]), loops::subscripts_of(program_, read), read.has_fill,
-                        domain_of(*view_[storage], {}), piece)
-                    .piece;
+        std::vector<Piece> seen;
+        for (const Piece& piece : pieces) {
+          const Footprint footprint = footprints_.of(shape(read.args[0]), loops::subscripts_of(program_, read),
+                                                     read.has_fill, domain_of(*view_[storage], {}), piece);
+          for (Piece& part : footprint.pieces()) seen.push_back(std::move(part));
+        }
+        pieces = std::move(seen);
       }
-      if (!is_input_[storage]) written[storage].add(std::move(piece));
+      for (Piece& piece : pieces)
+        if (!is_input_[storage]) written[storage].add(std::move(piece));
     }
     for (const auto& [array, region] : written) total += bytes_of(array, region.points());
     return total;
@@ -473,7 +477,9 @@ class Analyzer {
     const Domain domain = domain_of(*scatter, {});
     const Footprint touched =
         footprints_.of(shape(array), scatter->target.data(), true, domain, whole_of(domain, Around{}));
-    return bytes_of(array, count(touched.piece));
+    Region region;
+    for (Piece& piece : touched.pieces()) region.add(std::move(piece));
+    return bytes_of(array, region.points());
   }
 
   const loops::Program& program_;
@@ -496,6 +502,7 @@ class Analyzer {
   std::set<ArrayId> returned_;
   std::set<ArrayId> used_outside_;
   std::map<std::string, int64_t> opaque_;
+  std::set<const loops::Opaque*> seen_opaque_;
   bool in_view_ = false;
   bool branches_ = false;
   Analysis out_;

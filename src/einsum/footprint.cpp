@@ -164,18 +164,72 @@ Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) 
   return longest_run({seen.begin(), seen.end()});
 }
 
+std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent) {
+  constexpr double max_runs = 160;
+  const Range longest = run_of_values(form, points, extent);
+  const Piece own = project(points, variables_of(form));
+  if (form.terms.size() < 2 || !own.cuts.empty() || own.bounds_empty()) return {longest};
+  // By coefficient: those that leave no gap make a run, the others say where runs start.
+  std::vector<size_t> order(form.terms.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto step = [&](size_t i) { return std::abs(form.terms[i].second * own.box[i].step); };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return step(a) < step(b); });
+  HalfSpace starts{form.constant, {}};
+  Piece outer;
+  int64_t reach = 0;
+  double runs = 1;
+  bool gap = false;
+  for (const size_t i : order) {
+    const int64_t count = own.box[i].count(), c = form.terms[i].second;
+    gap |= count > 1 && step(i) > reach + 1;
+    if (!gap) {
+      starts.constant += c * (c > 0 ? own.box[i].lo : own.box[i].hi);
+      reach += step(i) * (count - 1);
+      continue;
+    }
+    if (step(i) <= reach) return {longest};  // runs that overlap
+    starts.terms.emplace_back(int(outer.box.size()), c);
+    outer.box.push_back(own.box[i]);
+    runs *= double(count);
+    if (runs > max_runs) return {longest};
+  }
+  if (!gap || reach == 0) return {longest};
+  std::vector<Range> list;
+  for_each_point(outer, [&](const std::vector<int64_t>& at) {
+    int64_t start = starts.constant;
+    for (size_t i = 0; i < at.size(); ++i) start += starts.terms[i].second * at[i];
+    if (const Range run = within({start, start + reach, 1}, extent); run.hi >= run.lo) list.push_back(run);
+  });
+  return list.empty() ? std::vector{longest} : list;
+}
+
+std::vector<Piece> Footprint::pieces() const {
+  if (blocks.empty()) return {piece};
+  std::vector<Piece> list;
+  for (const Range& block : blocks) {
+    list.push_back(piece);
+    list.back().box[dimension] = block;
+  }
+  return list;
+}
+
 // ---- subscripts ----
 
 bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subscript& into) const {
   if (const auto form = structure_.affine(id, domain)) {
-    into.affine.constant += factor * form->constant;
+    int64_t part = 0;
+    if (!multiply(factor, form->constant, part) || !is_kept(into.affine.constant += part)) return false;
     for (const auto& [v, c] : form->terms) {
+      int64_t reach = 0;
+      if (!multiply(factor, c, part) ||
+          !multiply(part, std::max<int64_t>(1, program_.indices[domain.variables[size_t(v)]].extent), reach))
+        return false;
       const auto found = std::find_if(into.affine.terms.begin(), into.affine.terms.end(),
                                       [v = v](const auto& term) { return term.first == v; });
       if (found == into.affine.terms.end())
-        into.affine.terms.emplace_back(v, factor * c);
+        into.affine.terms.emplace_back(v, part);
       else
-        found->second += factor * c;
+        found->second += part;
     }
     return true;
   }
@@ -190,7 +244,7 @@ bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subs
     case Function::mul:
       for (const int side : {0, 1})
         if (const auto by = positive_literal(program_.exprs[e.args[side]]))
-          return decompose(e.args[1 - side], domain, factor * *by, into);
+          return multiply(factor, *by, factor) && decompose(e.args[1 - side], domain, factor, into);
       return false;
     case Function::div:
     case Function::mod: {
@@ -203,10 +257,9 @@ bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subs
         quotient = inner.quotients[0].second;
       else if (!inner.quotients.empty())
         return false;
-      if (e.function == Function::div)
-        quotient.divide *= *by;
-      else
-        quotient.modulo = *by;
+      if (!is_kept(*by)) return false;
+      if (e.function == Function::div && !multiply(quotient.divide, *by, quotient.divide)) return false;
+      if (e.function == Function::mod) quotient.modulo = *by;
       into.quotients.emplace_back(factor, std::move(quotient));
       return true;
     }
@@ -223,62 +276,113 @@ Footprints::Subscript Footprints::subscript_of(ExprId id, const Domain& domain) 
   return result;
 }
 
-// Dimensions are taken to be independent of each other. Where two of them share a variable that no cut can tie, it is
-// fixed, so that what is counted is part of what is touched.
-void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& points) const {
-  std::vector<int> uses(points.box.size(), 0);
-  std::map<HalfSpace, int> groups;  // parts of one form belong together
-  for (const Subscript& subscript : subscripts) {
-    std::set<int> own;
-    for (const auto& term : subscript.affine.terms) own.insert(term.first);
-    for (const auto& [factor, quotient] : subscript.quotients)
-      if (!subscript.is_part() || groups[quotient.of]++ == 0)
-        for (const auto& term : quotient.of.terms) own.insert(term.first);
-    for (const int v : own) ++uses[size_t(v)];
+// Quotients of one form, as a row-major index taken apart has them, become variables of their own: whole rows of the
+// slowest one, the others in full. Where that is not so, the variables of the form are fixed.
+void Footprints::name_quotients(std::vector<Subscript>& subscripts, Piece& points) const {
+  std::map<HalfSpace, std::vector<Quotient*>> forms;
+  std::vector<int> uses(points.box.size(), 0);  // by how many forms and plain terms
+  for (Subscript& subscript : subscripts) {
+    for (const auto& term : subscript.affine.terms) ++uses[size_t(term.first)];
+    for (auto& [factor, quotient] : subscript.quotients) forms[quotient.of].push_back(&quotient);
   }
-  for (size_t v = 0; v < uses.size(); ++v) {
-    if (uses[v] <= 1) continue;
-    points.box[v].hi = points.box[v].lo;
-    const int64_t at = points.box[v].lo;
-    for (HalfSpace cut : std::exchange(points.cuts, {})) {
-      for (auto& [variable, c] : cut.terms)
-        if (variable == int(v)) {
-          cut.constant += c * at;
-          c = 0;
-        }
-      points.cut(std::move(cut));
+  for (const auto& [form, quotients] : forms)
+    for (const auto& term : form.terms) ++uses[size_t(term.first)];
+  for (auto& [form, quotients] : forms) {
+    const bool alone = std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+      const bool cut = std::any_of(points.cuts.begin(), points.cuts.end(), [&](const HalfSpace& c) {
+        return std::any_of(c.terms.begin(), c.terms.end(), [&](const auto& t) { return t.first == term.first; });
+      });
+      return uses[size_t(term.first)] == 1 && !cut;
+    });
+    if (!alone)
+      for (const auto& term : form.terms) fix(points, size_t(term.first));
+    if (points.bounds_empty()) return;
+    const Range values = run_of_values(form, points, greatest_kept);
+    std::sort(quotients.begin(), quotients.end(),
+              [](const Quotient* x, const Quotient* y) { return x->divide > y->divide; });
+    const auto ranges = take_apart(quotients, values);
+    for (size_t i = 0; i < quotients.size(); ++i) {
+      const bool again =
+          i > 0 && quotients[i]->divide == quotients[i - 1]->divide && quotients[i]->modulo == quotients[i - 1]->modulo;
+      if (again) {
+        quotients[i]->variable = quotients[i - 1]->variable;
+        continue;
+      }
+      quotients[i]->variable = int(points.box.size());
+      points.box.push_back(ranges[i]);
     }
+  }
+  for (Subscript& subscript : subscripts) {
+    for (const auto& [factor, quotient] : subscript.quotients)
+      subscript.affine.terms.emplace_back(quotient.variable, factor);
+    subscript.quotients.clear();
   }
 }
 
-Range Footprints::values_of(const Subscript& subscript, int64_t extent, const Piece& points) const {
-  if (subscript.quotients.empty()) return run_of_values(subscript.affine, points, extent);
-  // Each quotient becomes a variable of its own.
-  Piece extended;
-  HalfSpace form{subscript.affine.constant, {}};
-  for (const auto& [v, c] : subscript.affine.terms) {
-    form.terms.emplace_back(int(extended.box.size()), c);
-    extended.box.push_back(points.box[size_t(v)]);
+// The values of quotients, slowest first, while their form runs over `values`; independent of each other.
+std::vector<Range> Footprints::take_apart(const std::vector<Quotient*>& quotients, Range values) {
+  const auto value = [](const Quotient& q, int64_t at) {
+    const int64_t divided = floor_div(at, q.divide);
+    return q.modulo > 0 ? floor_mod(divided, q.modulo) : divided;
+  };
+  std::vector<Range> ranges;
+  for (const Quotient* q : quotients) ranges.push_back({value(*q, values.lo), value(*q, values.lo), 1});
+  if (values.hi < values.lo) {
+    ranges[0] = {0, -1, 1};
+    return ranges;
   }
-  if (!points.cuts.empty() && !subscript.affine.terms.empty()) {
-    const Range own = run_of_values(subscript.affine, points, INT64_MAX / 4);
-    extended.box.assign(1, {own.lo - subscript.affine.constant, own.hi - subscript.affine.constant, own.step});
-    form.terms.assign(1, {0, 1});
+  const Quotient& slowest = *quotients[0];
+  if (values.step > slowest.divide || slowest.divide % values.step != 0) return ranges;
+  // The slowest: every value that a whole row gives, or, alone, every value at all.
+  const int64_t row = slowest.divide;
+  const bool single = std::all_of(quotients.begin(), quotients.end(), [&](const Quotient* q) {
+    return q->divide == slowest.divide && q->modulo == slowest.modulo;
+  });
+  const int64_t first = single ? floor_div(values.lo, row) : floor_div(values.lo + row - 1, row);
+  const int64_t last = single ? floor_div(values.hi, row) : floor_div(values.hi + values.step, row) - 1;
+  if (last < first || (!single && values.step != 1)) return ranges;
+  const auto wrapped = [](int64_t low, int64_t high, int64_t modulo) {
+    if (modulo == 0) return Range{low, high, 1};
+    if (high - low + 1 >= modulo) return Range{0, modulo - 1, 1};
+    const int64_t from = floor_mod(low, modulo);
+    return Range{from, std::min(modulo - 1, from + high - low), 1};
+  };
+  int64_t inside = row;  // what the slower ones leave
+  for (size_t i = 0; i < quotients.size(); ++i) {
+    const Quotient& q = *quotients[i];
+    if (q.divide == row && q.modulo == slowest.modulo)
+      ranges[i] = wrapped(first, last, q.modulo);
+    else if (q.modulo > 0 && q.divide * q.modulo <= inside && inside % (q.divide * q.modulo) == 0)
+      ranges[i] = {0, q.modulo - 1, 1};
+    else
+      ranges[i] = {value(q, first * row), value(q, first * row), 1};
+    const bool next_is_same = i + 1 < quotients.size() && quotients[i + 1]->divide == q.divide;
+    if (!next_is_same) inside = q.divide;
   }
-  for (const auto& [factor, quotient] : subscript.quotients) {
-    const Range whole = run_of_values(quotient.of, points, INT64_MAX / 4);
-    if (whole.hi < whole.lo) return {0, -1, 1};
-    const int64_t c = quotient.divide, m = quotient.modulo;
-    Range values{floor_div(whole.lo, c), whole.step <= c ? floor_div(whole.hi, c) : floor_div(whole.lo, c), 1};
-    if (m > 0) {
-      const bool wraps = values.count() >= m;
-      const int64_t first = wraps ? 0 : floor_mod(values.lo, m);
-      values = {first, wraps ? m - 1 : std::min(m - 1, first + values.count() - 1), 1};
-    }
-    form.terms.emplace_back(int(extended.box.size()), factor);
-    extended.box.push_back(values);
+  return ranges;
+}
+
+void Footprints::fix(Piece& points, size_t variable) {
+  points.box[variable].hi = points.box[variable].lo;
+  const int64_t at = points.box[variable].lo;
+  for (HalfSpace cut : std::exchange(points.cuts, {})) {
+    for (auto& [v, c] : cut.terms)
+      if (v == int(variable)) {
+        cut.constant += c * at;
+        c = 0;
+      }
+    points.cut(std::move(cut));
   }
-  return run_of_values(form, extended, extent);
+}
+
+// Dimensions are taken to be independent of each other. Where two of them share a variable that no cut can tie, it is
+// fixed, so that what is counted is part of what is touched.
+void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& points) {
+  std::vector<int> uses(points.box.size(), 0);
+  for (const Subscript& subscript : subscripts)
+    for (const auto& term : subscript.affine.terms) ++uses[size_t(term.first)];
+  for (size_t v = 0; v < uses.size(); ++v)
+    if (uses[v] > 1) fix(points, v);
 }
 
 Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool may_leave, const Domain& domain,
@@ -287,7 +391,10 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
   std::vector<Subscript> subscripts;
   for (size_t d = 0; d < extents.size(); ++d) {
     subscripts.push_back(subscript_of(expressions[d], domain));
-    if (!may_leave || !subscripts[d].is_plain()) continue;
+  }
+  name_quotients(subscripts, points);
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (!may_leave || subscripts[d].by_data) continue;
     HalfSpace above{extents[d] - 1 - subscripts[d].affine.constant, subscripts[d].affine.terms};
     for (auto& term : above.terms) term.second = -term.second;
     points.cut(subscripts[d].affine);
@@ -300,11 +407,11 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
   }
   // Dimensions that follow one variable with step 1 keep the cuts between them; a second one that follows the same
   // variable is tied to the first.
-  std::vector<int> plain_dimension(domain.variables.size(), -1), plain_variables;
+  std::vector<int> plain_dimension(points.box.size(), -1), plain_variables;
   std::vector<bool> done(extents.size(), false);
   for (size_t d = 0; d < extents.size(); ++d) {
     const auto& form = subscripts[d].affine;
-    if (!subscripts[d].is_plain() || form.terms.size() != 1 || form.terms[0].second != 1) continue;
+    if (subscripts[d].by_data || form.terms.size() != 1 || form.terms[0].second != 1) continue;
     const size_t v = size_t(form.terms[0].first);
     if (plain_dimension[v] < 0) {
       plain_dimension[v] = int(d);
@@ -344,7 +451,6 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
     std::sort(cut.terms.begin(), cut.terms.end());
     result.piece.cuts.push_back(std::move(cut));
   }
-  take_apart(subscripts, extents, points, done, result.piece);
   double expected = 1;
   for (size_t d = 0; d < extents.size(); ++d) {
     if (done[d]) continue;
@@ -359,42 +465,16 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
       const double most = known > 0 ? known : std::min(double(extents[d]), count(project(points, kept)));
       expected *= most / std::max(1.0, double(result.piece.box[d].count()));
     } else {
-      result.piece.box[d] = within(values_of(subscripts[d], extents[d], points), extents[d]);
+      std::vector<Range> runs = runs_of_values(subscripts[d].affine, points, extents[d]);
+      result.piece.box[d] = runs[0];
+      if (runs.size() > 1 && result.blocks.empty()) {
+        result.dimension = d;
+        result.blocks = std::move(runs);
+      }
     }
   }
   result.expected = expected * count(result.piece);
   return result;
-}
-
-// Dimensions that are quotients of one row-major form: whole rows of the slowest one, the others in full; or, if
-// there is no whole row, one element of each but the fastest.
-void Footprints::take_apart(const std::vector<Subscript>& subscripts, const Shape& extents, const Piece& points,
-                            std::vector<bool>& done, Piece& piece) const {
-  std::map<HalfSpace, std::vector<size_t>> groups;
-  for (size_t d = 0; d < subscripts.size(); ++d)
-    if (subscripts[d].is_part()) groups[subscripts[d].quotients[0].second.of].push_back(d);
-  for (auto& [form, dimensions] : groups) {
-    if (dimensions.size() < 2) continue;
-    const Range all = run_of_values(form, points, INT64_MAX / 4);
-    const auto quotient = [&](size_t d) -> const Quotient& { return subscripts[d].quotients[0].second; };
-    std::sort(dimensions.begin(), dimensions.end(),
-              [&](size_t a, size_t b) { return quotient(a).divide > quotient(b).divide; });
-    const int64_t row = quotient(dimensions[0]).divide;
-    const int64_t first = floor_div(all.lo + row - 1, row), last = floor_div(all.hi + 1, row) - 1;
-    const bool whole = all.step == 1 && first <= last;
-    for (const size_t d : dimensions) {
-      const int64_t c = quotient(d).divide, m = quotient(d).modulo;
-      const auto value = [&](int64_t at) { return m > 0 ? floor_mod(floor_div(at, c), m) : floor_div(at, c); };
-      if (whole && d == dimensions[0] && (m == 0 || last - first < m - floor_mod(first, m)))
-        piece.box[d] = {value(first * row), value(first * row) + last - first, 1};
-      else if (whole && d != dimensions[0] && m > 0)
-        piece.box[d] = {0, m - 1, 1};
-      else
-        piece.box[d] = {value(all.lo), value(all.lo), 1};
-      piece.box[d] = within(piece.box[d], extents[d]);
-      done[d] = true;
-    }
-  }
 }
 
 // ---- known indices ----

@@ -12,7 +12,10 @@ namespace lightline::einsum {
 using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
 
 struct Footprint {
-  Piece piece;          // of the array read: the elements touched, or fewer
+  Piece piece;                // of the array read: the elements touched, or fewer
+  size_t dimension = 0;       // whose values come in blocks, if there are any
+  std::vector<Range> blocks;  // such as the first half of every head: each gives a piece
+  std::vector<Piece> pieces() const;
   double expected = 0;  // elements that a gather usually touches; equal to the piece's if nothing depends on data
 };
 
@@ -32,22 +35,19 @@ class Footprints {
     HalfSpace of;
     int64_t divide = 1;
     int64_t modulo = 0;
+    int variable = -1;  // that stands for it
   };
   struct Subscript {
     HalfSpace affine;
     std::vector<std::pair<int64_t, Quotient>> quotients;  // with coefficients
     bool by_data = false;
-    bool is_plain() const { return !by_data && quotients.empty(); }
-    bool is_part() const {  // of a row-major form
-      return !by_data && quotients.size() == 1 && quotients[0].first == 1 && affine == HalfSpace{};
-    }
   };
   Subscript subscript_of(loops::ExprId expr, const Domain& domain) const;
   bool decompose(loops::ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
-  void separate(const std::vector<Subscript>& subscripts, Piece& points) const;
-  void take_apart(const std::vector<Subscript>& subscripts, const Shape& extents, const Piece& points,
-                  std::vector<bool>& done, Piece& piece) const;
-  Range values_of(const Subscript& subscript, int64_t extent, const Piece& points) const;
+  void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
+  static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
+  static void fix(Piece& points, size_t variable);
+  static void separate(const std::vector<Subscript>& subscripts, Piece& points);
   double known_values(loops::ExprId expr, const Domain& domain, const Piece& points) const;
   int64_t evaluate(loops::ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
 
@@ -56,6 +56,9 @@ class Footprints {
   const KnownValues& known_;
 };
 
+// The values of constant + terms over a piece within [0, extent) as runs, such as 256 h + d with d < 128; the longest
+// one alone where there are too many.
+std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 // The longest run of neighbouring values of constant + terms over a piece, within [0, extent).
 Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 

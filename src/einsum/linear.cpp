@@ -240,12 +240,14 @@ HalfSpace LinearPrograms::seen_from(const HalfSpace& form, const Frame& frame) {
   HalfSpace image{form.constant, {}};
   for (const auto& [v, c] : form.terms)
     for (const auto& [w, k] : frame.images[size_t(v)].terms) {
+      int64_t scaled = 0;
+      if (!multiply(c, k, scaled)) scaled = greatest_kept;  // only which variables there are matters then
       const auto known =
           std::find_if(image.terms.begin(), image.terms.end(), [w = w](auto& t) { return t.first == w; });
       if (known == image.terms.end())
-        image.terms.emplace_back(w, c * k);
+        image.terms.emplace_back(w, scaled);
       else
-        known->second += c * k;
+        known->second += scaled;
     }
   return image;
 }

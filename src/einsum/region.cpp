@@ -7,7 +7,8 @@
 namespace lightline::einsum {
 namespace {
 
-constexpr size_t max_pieces = 24;
+constexpr size_t max_pieces = 192;
+constexpr size_t max_cut_pieces = 24;
 constexpr double max_lines = 1 << 20;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
@@ -282,7 +283,7 @@ void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
     const auto met =
         std::find_if(pieces.begin(), pieces.end(), [&](const Piece& known) { return !disjoint(next, known); });
     if (met == pieces.end()) {
-      if (pieces.size() < max_pieces) pieces.push_back(std::move(next));
+      if (pieces.size() < (next.is_box() ? max_pieces : max_cut_pieces)) pieces.push_back(std::move(next));
     } else if (auto parts = contained(next, *met) ? std::nullopt : minus(next, *met)) {
       for (Piece& part : *parts) pending.push_back(std::move(part));
     }
@@ -383,7 +384,7 @@ Piece project(const Piece& piece, const std::vector<int>& kept) {
 void Region::add(Piece piece) {
   if (piece.bounds_empty()) return;
   for (const Piece& known : added_)
-    if (added_.size() <= max_pieces && contained(piece, known)) return;
+    if (added_.size() <= max_cut_pieces && contained(piece, known)) return;
   added_.push_back(std::move(piece));
   current_ = false;
 }

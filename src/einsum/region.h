@@ -27,6 +27,14 @@ struct HalfSpace {
   auto operator<=>(const HalfSpace&) const = default;
 };
 
+// Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
+inline constexpr int64_t greatest_kept = int64_t(1) << 48;
+inline bool is_kept(int64_t value) { return value >= -greatest_kept && value <= greatest_kept; }
+// a * b, if it is kept.
+inline bool multiply(int64_t a, int64_t b, int64_t& into) {
+  return !__builtin_mul_overflow(a, b, &into) && is_kept(into);
+}
+
 struct Piece {
   std::vector<Range> box;
   std::vector<HalfSpace> cuts;

@@ -309,16 +309,20 @@ std::optional<HalfSpace> Structure::affine(ExprId id, const Domain& domain) cons
   if (e.kind == ExprKind::call && (e.function == Function::add || e.function == Function::sub) && is_integer(e.type)) {
     const auto a = affine(e.args[0], domain), b = affine(e.args[1], domain);
     if (!a || !b) return std::nullopt;
-    return e.function == Function::sub ? minus(*a, *b) : minus(*a, minus(HalfSpace{}, *b));
+    auto sum = e.function == Function::sub ? minus(*a, *b) : minus(*a, minus(HalfSpace{}, *b));
+    return is_kept(sum.constant) ? std::optional(std::move(sum)) : std::nullopt;
   }
   const auto form = loops::affine_of(program_, id);
   if (!form) return std::nullopt;
   HalfSpace result{form->constant, {}};
   for (const auto& [index, coefficient] : form->terms) {
     const int v = domain.variable_of(index);
-    if (v < 0) return std::nullopt;
+    int64_t reach = 0;
+    if (v < 0 || !multiply(coefficient, std::max<int64_t>(1, program_.indices[index].extent), reach))
+      return std::nullopt;
     result.terms.emplace_back(v, coefficient);
   }
+  if (!is_kept(result.constant)) return std::nullopt;
   std::sort(result.terms.begin(), result.terms.end());
   return result;
 }
@@ -389,13 +393,12 @@ Cuts Structure::through(const Cuts& cuts, const Expr& read, const Domain& domain
     bool known = true;
     for (const auto& [dimension, coefficient] : cut.terms) {
       const auto subscript = affine(loops::subscripts_of(program_, read)[dimension], domain);
-      if (!subscript) {
-        known = false;
-        break;
-      }
-      HalfSpace scaled{subscript->constant * -coefficient, subscript->terms};
-      for (auto& term : scaled.terms) term.second *= -coefficient;
+      HalfSpace scaled = subscript.value_or(HalfSpace{});
+      known = subscript && multiply(scaled.constant, -coefficient, scaled.constant);
+      for (auto& term : scaled.terms) known = known && multiply(term.second, -coefficient, term.second);
+      if (!known) break;
       image = minus(image, scaled);
+      known = is_kept(image.constant);
     }
     if (known) seen.push_back(std::move(image));
   }

@@ -42,7 +42,8 @@ ExportReader::HigherOrderArguments ExportReader::higher_order_arguments(const Js
 bool ExportReader::read_higher_order(std::string_view target, const JsonArray& inputs, const JsonArray& outputs,
                                      Scope& scope, int depth) {
   const bool wrapper = is_wrapper(target);
-  if (!wrapper && target != "higher_order.cond" && target != "higher_order.scan") return false;  // an opaque node
+  const bool loop = target == "higher_order.scan" || target == "higher_order.while_loop";
+  if (!wrapper && !loop && target != "higher_order.cond") return false;  // an opaque node
   const HigherOrderArguments arguments = higher_order_arguments(inputs, scope);
   if (target == "higher_order.cond") {
     if (arguments.graphs.size() != 2 || arguments.before.size() != 1)
@@ -50,6 +51,7 @@ bool ExportReader::read_higher_order(std::string_view target, const JsonArray& i
     read_cond(arguments, outputs, scope, depth);
     return true;
   }
+  if (target == "higher_order.while_loop") return read_while(arguments, outputs, scope, depth);
   if (arguments.graphs.size() != 1)
     fail(ErrorCode::parse, fmt::format("node '{}' ({}) has no graph", current_, target));
   if (target == "higher_order.scan") {
@@ -172,22 +174,49 @@ graph::SubgraphRef ExportReader::read_body(const JsonObject& g, int depth) {
   return {uint32_t(graph_.subgraphs.size() - 1)};
 }
 
+// The tensors of one list that a higher-order node was given after its graphs; nothing if one is no tensor.
+std::optional<std::vector<graph::ValueId>> ExportReader::tensors_of(const HigherOrderArguments& arguments,
+                                                                    size_t list) {
+  size_t first = 0;
+  for (size_t i = 0; i < list && i < arguments.list_sizes.size(); ++i) first += arguments.list_sizes[i];
+  std::vector<graph::ValueId> ids;
+  for (size_t i = 0; list < arguments.list_sizes.size() && i < arguments.list_sizes[list]; ++i) {
+    const auto* ref = std::get_if<graph::ValueRef>(&arguments.after[first + i]);
+    if (ref == nullptr) return std::nullopt;
+    ids.push_back(ref->id);
+  }
+  return ids;
+}
+
 // scan(combine, init, xs, additional): the body becomes a subgraph, its definition lives in `ops`.
 void ExportReader::read_scan(const HigherOrderArguments& arguments, const JsonArray& outputs, Scope& scope, int depth) {
-  if (arguments.list_sizes.size() < 2)
-    fail(ErrorCode::parse, fmt::format("node '{}' (higher_order.scan) lacks its arguments", current_));
+  const auto init = tensors_of(arguments, 0), xs = tensors_of(arguments, 1), additional = tensors_of(arguments, 2);
+  if (arguments.list_sizes.size() < 2 || !init || !xs || !additional)
+    fail(ErrorCode::parse, fmt::format("node '{}' (higher_order.scan) lacks its tensors", current_));
   graph::Node node;
   node.target = "higher_order.scan";
   node.name = current_;
-  const graph::SubgraphRef body = read_body(arguments.graphs[0], depth);
-  std::vector<graph::ValueId> lists[3];
-  size_t position = 0;
-  for (size_t list = 0; list < 3 && list < arguments.list_sizes.size(); ++list)
-    for (size_t i = 0; i < arguments.list_sizes[list]; ++i)
-      if (const auto* ref = std::get_if<graph::ValueRef>(&arguments.after[position++])) lists[list].push_back(ref->id);
-  node.arguments = {{"body", body}, {"init", lists[0]}, {"xs", lists[1]}, {"additional", lists[2]}};
+  node.arguments = {
+      {"body", read_body(arguments.graphs[0], depth)}, {"init", *init}, {"xs", *xs}, {"additional", *additional}};
   for (const JsonElement output : outputs) read_result(node, output, scope);
   graph_.nodes.push_back(std::move(node));
+}
+
+// while_loop(condition, body, carried, additional); one that carries plain numbers stays opaque.
+bool ExportReader::read_while(const HigherOrderArguments& arguments, const JsonArray& outputs, Scope& scope,
+                              int depth) {
+  const auto carried = tensors_of(arguments, 0), additional = tensors_of(arguments, 1);
+  if (arguments.graphs.size() != 2 || !carried || !additional) return false;
+  graph::Node node;
+  node.target = "higher_order.while_loop";
+  node.name = current_;
+  node.arguments = {{"condition", read_body(arguments.graphs[0], depth)},
+                    {"body", read_body(arguments.graphs[1], depth)},
+                    {"carried", *carried},
+                    {"additional", *additional}};
+  for (const JsonElement output : outputs) read_result(node, output, scope);
+  graph_.nodes.push_back(std::move(node));
+  return true;
 }
 
 }  // namespace lightline::frontend

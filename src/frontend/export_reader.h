@@ -87,6 +87,8 @@ class ExportReader {
   void name_results(const JsonArray& outputs, const std::vector<graph::ValueId>& results, Scope& scope);
   void read_cond(const HigherOrderArguments& arguments, const JsonArray& outputs, Scope& scope, int depth);
   void read_scan(const HigherOrderArguments& arguments, const JsonArray& outputs, Scope& scope, int depth);
+  static std::optional<std::vector<graph::ValueId>> tensors_of(const HigherOrderArguments& arguments, size_t list);
+  bool read_while(const HigherOrderArguments& arguments, const JsonArray& outputs, Scope& scope, int depth);
   graph::SubgraphRef read_body(const JsonObject& g, int depth);
 
   graph::Graph graph_;

@@ -26,7 +26,7 @@ StepFunction emit_nest(Plan& plan, const NestStep& step, const Stored& stored, c
 }
 
 NestWriter::NestWriter(Plan& plan, const NestStep& step, const Stored& stored)
-    : plan_(plan), stored_(stored), tree_(build_tree(plan, step, stored)), writer_(plan.program, plan.nodes) {}
+    : plan_(plan), stored_(stored), tree_(build_tree(plan, step, stored)), writer_(plan.nodes) {}
 
 StepFunction NestWriter::run(const std::string& name) {
   LL_CHECK(tree_.items.size() == 1);

@@ -99,7 +99,7 @@ class ProductWriter {
   }
 
   Writer make_writer(const std::vector<NodeId>& values) {
-    Writer writer(plan_.program, nodes());
+    Writer writer(nodes());
     for (const NodeId value : values)
       nodes().for_each(value, [&](const Node& node, NodeId) {
         if (node.kind == NodeKind::load)

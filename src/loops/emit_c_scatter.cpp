@@ -12,7 +12,7 @@ namespace {
 class ScatterWriter {
  public:
   ScatterWriter(Plan& plan, const ScatterStep& step)
-      : plan_(plan), step_(step), writer_(plan.program, plan.nodes), result_(plan.program.arrays[step.result]) {}
+      : plan_(plan), step_(step), writer_(plan.nodes), result_(plan.program.arrays[step.result]) {}
 
   StepFunction run(const std::string& name) {
     initialise();

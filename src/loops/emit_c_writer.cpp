@@ -25,7 +25,7 @@ bool is_choice(const Nodes& nodes, NodeId id) {
 
 }  // namespace
 
-Writer::Writer(const Program& program, const Nodes& nodes) : program_(program), nodes_(nodes), scopes_(1) {}
+Writer::Writer(const Nodes& nodes) : nodes_(nodes), scopes_(1) {}
 
 void Writer::set_access(ArrayId array, Access access) {
   access_[array] = std::move(access);

@@ -23,7 +23,7 @@ struct Access {
 
 class Writer {
  public:
-  Writer(const Program& program, const Nodes& nodes);
+  explicit Writer(const Nodes& nodes);
 
   void set_access(ArrayId array, Access access);
   // Scopes. `close` gives the text of the innermost one; the caller wraps it in a loop and puts it into the next.
@@ -63,7 +63,6 @@ class Writer {
   std::string check(const Node& node, size_t at);
   const std::string* named(NodeId id) const;
 
-  const Program& program_;
   const Nodes& nodes_;
   std::vector<Scope> scopes_;
   std::unordered_map<ArrayId, Access> access_;

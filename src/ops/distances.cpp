@@ -104,7 +104,7 @@ void cdist_backward(OpCall& c) {
   Shape shape = points.batch;
   shape.insert(shape.end(), points.x.shape.end() - 2, points.x.shape.end());
   c.give(l.reduce(grad.dtype, shape, Reducer::sum, {points.shape.back()}, [&](const Indices& i, const Indices& other) {
-    const Ix feature = i.back();
+    const Ix& feature = i.back();
     Indices pair(i.begin(), i.end() - 1);
     pair.push_back(other[0]);
     const auto [of_x, of_y] = points_at(pair, feature);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <unordered_map>
 
+#include "loops/opaque.h"
 #include "loops/verify.h"
 #include "loops/words.h"
 #include "ops/python_lowering.h"
@@ -33,6 +36,15 @@ bool is_annotation(std::string_view target) {
       return true;
   }
   return false;
+}
+
+// Whether one of the statements can not be executed.
+bool any_opaque(std::span<const loops::Statement> statements) {
+  return std::any_of(statements.begin(), statements.end(), [](const loops::Statement& statement) {
+    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) return any_opaque(repeat->body);
+    const auto* opaque = std::get_if<loops::Opaque>(&statement.node);
+    return opaque != nullptr && !loops::has_opaque_builtin(opaque->name);
+  });
 }
 
 // The nodes of one graph, which may be the body of a higher-order operator of another one.
@@ -70,7 +82,7 @@ class NodeLowering {
   void lower_node(const graph::Node& node) {
     if (is_annotation(node.target)) return;
     const Registry::Match match = Registry::all().find(node.target);
-    const size_t first_array = out_.program.arrays.size();
+    const size_t first_array = out_.program.arrays.size(), first_statement = out_.program.statements.size();
     if (role_ == Role::program) lowering_.begin_group(node.target);
     std::vector<std::optional<Tensor>> results;
     if (match.op) {
@@ -82,7 +94,10 @@ class NodeLowering {
       results = std::move(call.results);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
       if (match.in_place && !results.empty() && results[0]) write_first_argument(node, call, *results[0], results);
-      ++out_.calls[match.op->name];
+      if (role_ == Role::program && any_opaque(std::span(out_.program.statements).subspan(first_statement)))
+        ++out_.opaque[node.target];
+      else
+        ++out_.calls[match.op->name];
     } else {
       results = lower_opaque(node);
       ++out_.opaque[node.target];

@@ -138,42 +138,15 @@ std::optional<PyValue> PythonLowering::unique(const PyCall& call) {
   return results.size() == 1 ? results[0] : PyValue::sequence(std::move(results));
 }
 
-// torchvision's own operators: opaque, but of a known type.
-std::optional<PyValue> PythonLowering::torchvision(const PyCall& call) {
-  const auto shape_of = [&](std::string_view name, size_t position) -> const Shape& {
-    const PyValue* value = call.find(name, position);
-    require(value && value->is_tensor(), "an argument should be a tensor");
-    return value->tensor->shape;
-  };
-  const auto number = [&](std::string_view name, size_t position) {
-    const PyValue* value = call.find(name, position);
-    require(value && value->integer(), "a size should be a plain integer");
-    return *value->integer();
-  };
-  const PyValue* first = call.arguments.empty() ? nullptr : &call.arguments[0].value;
-  require(first && first->is_tensor(), "the first argument should be a tensor");
-  std::pair<DType, Shape> type{first->tensor->dtype, {}};
-  std::string name = "nms";
-  if (call.target.find(".nms") != std::string::npos) {
-    require(first->tensor->rank() == 2, "nms takes a list of boxes");
-    type = {DType::i64, {first->tensor->shape[0]}};
-    assume("how many boxes nms keeps only the data tell; all are taken");
-  } else if (call.target.find(".deform_conv2d") != std::string::npos) {
-    const Shape &weight = shape_of("weight", 1), &offset = shape_of("offset", 2);
-    require(weight.size() == 4 && offset.size() == 4, "a deformable convolution has tensors of rank 4");
-    type.second = {offset[0], weight[0], offset[2], offset[3]};
-    name = "deform_conv2d";
-  } else {
-    const Shape &input = shape_of("input", 0), &boxes = shape_of("rois", 1);
-    require(input.size() == 4 && boxes.size() == 2, "roi_align takes an image and a list of boxes");
-    type.second = {boxes[0], input[1], number("pooled_height", 3), number("pooled_width", 4)};
-    name = "roi_align";
-  }
-  std::vector<Tensor> operands;
-  for (const PyCall::Argument& argument : call.arguments)
-    if (argument.value.is_tensor()) operands.push_back(*argument.value.tensor);
-  count_("torchvision." + name);
-  return PyValue::of(lowering_.opaque(name, operands, {}, {type})[0]);
+// torchvision's choice of boxes: as many as there are.
+std::optional<PyValue> PythonLowering::non_maximum_suppression(const PyCall& call) {
+  const PyValue *boxes = call.find("dets", 0), *scores = call.find("scores", 1);
+  require(boxes && scores && boxes->is_tensor() && scores->is_tensor() && boxes->tensor->rank() == 2,
+          "nms takes a list of boxes and their scores");
+  assume("how many boxes nms keeps only the data tell; all are taken");
+  count_("torchvision.nms");
+  return PyValue::of(
+      lowering_.opaque("nms", {*boxes->tensor, *scores->tensor}, {}, {{DType::i64, {boxes->tensor->shape[0]}}})[0]);
 }
 
 }  // namespace lightline::ops

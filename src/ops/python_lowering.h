@@ -99,7 +99,7 @@ class PythonLowering {
   std::optional<PyValue> repeat_interleave(const PyCall& call);
   std::optional<PyValue> one_hot(const PyCall& call);
   std::optional<PyValue> unique(const PyCall& call);
-  std::optional<PyValue> torchvision(const PyCall& call);
+  std::optional<PyValue> non_maximum_suppression(const PyCall& call);
 
   // ---- python_vmap.cpp: tensors with hidden dimensions, one per level of vmap ----
   std::optional<PyValue> add_batch_dim(const PyCall& call);

@@ -270,6 +270,35 @@ TEST(Traps, AFlattenedTensorIsReadInFull) {
                      "+ j) mod 48]) }"),
             2 * 32 * 48);
 }
+TEST(Traps, KeysAndValuesInOneProductAreBothNeeded) {
+  const std::string text =
+      "program p(x: f32[8, 16], w: f32[512, 16]) -> (k, v) {\n"
+      "  h: f32[8, 512] = for s, n: sum r in 16: x[s, r] * w[n, r]\n"
+      "  k: f32[4, 8, 64] = view i, s, d: h[s, 128 * i + d]\n"
+      "  v: f32[4, 8, 64] = view i, s, d: h[s, 128 * i + d + 64]\n}";
+  EXPECT_EQ(macs(text), 8 * 512 * 16);
+  EXPECT_EQ(elements(text), 8 * 16 + 512 * 16 + 8 * 512);
+  std::string keys = text;
+  keys.replace(keys.find("(k, v)"), 6, "(k)");
+  EXPECT_EQ(macs(keys), 8 * 256 * 16);
+  EXPECT_EQ(elements(keys), 8 * 16 + 256 * 16 + 8 * 256);
+}
+TEST(Traps, WindowsOfAnImageAreTheImage) {
+  const std::string text =
+      "program p(x: f32[56, 56, 8], w: f32[16, 8]) -> (y) {\n"
+      "  e: f32[56, 56, 8] = for i, j, k: exp(x[i, j, k])\n"
+      "  y: f32[64, 49, 16] = for i, j, k: sum r in 8: e[j div 7 + 7 * (i div 8), j mod 7 + 7 * (i mod 8), r] * w[k, "
+      "r]\n}";
+  EXPECT_EQ(elements(text), 56 * 56 * 8 + 16 * 8 + 64 * 49 * 16);
+  EXPECT_EQ(analysis_of(text).work.transcendental_ops, 56 * 56 * 8);
+}
+TEST(Traps, AShiftedFlattenedTensorIsPartlyRead) {
+  // elements 10 to 105 of 12 rows of 10: whole rows only, at the least
+  const double read =
+      elements("program p(x: f32[12, 10]) -> (y) { y: f32[96] = for i: x[(i + 10) div 10, (i + 10) mod 10] }") - 96;
+  EXPECT_LE(read, 96);
+  EXPECT_GE(read, 90);
+}
 TEST(Traps, GroupedHeadsReadTheirGroup) {
   EXPECT_EQ(elements("program p(q: f32[32, 16], k: f32[4, 16]) -> (s) { s: f32[32] = for h: sum d in 16: q[h, d] * k[h "
                      "div 8, d] }"),

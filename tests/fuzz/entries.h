@@ -13,6 +13,7 @@
 #include "base/tar.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
+#include "einsum/analysis.h"
 #include "frontend/fx_text.h"
 #include "frontend/stablehlo.h"
 #include "loops/interpret.h"
@@ -121,7 +122,7 @@ inline bool is_tiny(const loops::Program& program) {
     if (!count.ok()) return false;
     elements += double(*count);
   }
-  return elements < 1e5 && points_of(program, program.statements) < 1e6;
+  return elements < 2e4 && points_of(program, program.statements) < 5e4;
 }
 
 // What parses is printed to text that parses to the same program with the same comments, and prints as itself.
@@ -148,30 +149,13 @@ inline void run_loops(std::string_view input) {
   const Status verified = loops::verify(*program, input, "input");
   LL_CHECK(in_words(verified));
   if (!verified.ok()) return;
+  const einsum::Analysis analysis = einsum::analyze(*program);  // whatever its sizes
+  LL_CHECK(analysis.bytes() >= 0 && analysis.work.total_macs() >= 0);
   if (!is_tiny(*program)) return;
   std::vector<Tensor> inputs;
   for (const loops::ArrayId id : program->inputs)
     inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
   LL_CHECK(in_words(loops::interpret(*program, inputs)));
-}
-
-// StableHLO text: what is accepted becomes loops or is refused in words, and runs if it is tiny.
-inline void run_stablehlo(std::string_view input) {
-  const auto in_words = [](const auto& result) {
-    return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
-  };
-  const Result<graph::Graph> graph = frontend::parse_stablehlo(input, "input");
-  LL_CHECK(in_words(graph));
-  if (!graph.ok()) return;
-  const Result<ops::Lowered> lowered = ops::lower(*graph);
-  LL_CHECK(in_words(lowered));
-  if (!lowered.ok() || !is_tiny(lowered->program)) return;
-  std::vector<Tensor> inputs;
-  for (const loops::ArrayId id : lowered->program.inputs) {
-    const loops::Array& array = lowered->program.arrays[id];
-    inputs.push_back(random_tensor(array.dtype, array.shape, 1 + inputs.size(), 5));
-  }
-  LL_CHECK(in_words(loops::interpret(lowered->program, inputs)));
 }
 
 // Python source of a captured program: refused in words, or a graph that lowers or is refused in words.
@@ -200,6 +184,25 @@ inline void run_tar(std::string_view input) {
     return std::pair(status.ok(), seen);
   };
   LL_CHECK(read(input.size() + 1) == read(37));
+}
+
+// StableHLO text: what is accepted becomes loops or is refused in words, and runs if it is tiny.
+inline void run_stablehlo(std::string_view input) {
+  const auto in_words = [](const auto& result) {
+    return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
+  };
+  const Result<graph::Graph> graph = frontend::parse_stablehlo(input, "input");
+  LL_CHECK(in_words(graph));
+  if (!graph.ok()) return;
+  const Result<ops::Lowered> lowered = ops::lower(*graph);
+  LL_CHECK(in_words(lowered));
+  if (!lowered.ok() || !is_tiny(lowered->program)) return;
+  std::vector<Tensor> inputs;
+  for (const loops::ArrayId id : lowered->program.inputs) {
+    const loops::Array& array = lowered->program.arrays[id];
+    inputs.push_back(random_tensor(array.dtype, array.shape, 1 + inputs.size(), 5));
+  }
+  LL_CHECK(in_words(loops::interpret(lowered->program, inputs)));
 }
 
 }  // namespace lightline::fuzz

@@ -84,7 +84,7 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
     one.written[input] = std::string_view(field.value().get_string());
   }
   auto program = document["program"];
-  if (program.type() == simdjson::ondemand::json_type::string)  // Python source or StableHLO text
+  if (program.type() == simdjson::ondemand::json_type::string)  // Python source
     one.program = std::string_view(program.get_string());
   else
     one.program = std::string_view(program.get_object().value().raw_json());
