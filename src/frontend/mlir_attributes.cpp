@@ -162,9 +162,13 @@ Attribute Parser::array() {
 }
 
 Attributes Parser::dictionary() {
+  expect('{');
+  return rest_of_dictionary();
+}
+
+Attributes Parser::rest_of_dictionary() {
   Deeper deeper(*this);
   Attributes result;
-  expect('{');
   while (!token_.is('}')) {
     if (token_.kind != TokenKind::word && token_.kind != TokenKind::string) expected("the name of an attribute");
     std::string key(token_.text);

@@ -169,8 +169,12 @@ void Parser::operations(Region& into) {
 
 // { ^bb0(%a: t, ...): operations }
 Region Parser::region() {
-  Region result;
   expect('{');
+  return rest_of_region();
+}
+
+Region Parser::rest_of_region() {
+  Region result;
   if (token_.kind == TokenKind::block) {
     advance();
     if (take('(')) {

@@ -53,6 +53,7 @@ class Parser {
   Attribute convolution_dimensions();
   void convolution_side(std::string_view prefix, char batch, char feature, Attribute& into);
   Attributes dictionary();
+  Attributes rest_of_dictionary();
   void skip_type_suffix();  // ": i64" after a number
 
   // ---- operations ----
@@ -64,6 +65,8 @@ class Parser {
   void function(Operation& op);
   void module(Operation& op);
   Region region();
+  Region rest_of_region();
+  void braces(Operation& op);
   void operations(Region& into);
   Region::Argument block_argument();
   Use use();

@@ -81,10 +81,7 @@ void Parser::item(Operation& op, Items& items) {
       if (token_.is('(')) return group(op, items);
       if (token_.is('[')) return slice_item(items);
       if (token_.is('<')) return skip_balanced();
-      if (token_.is('{')) {
-        for (auto& entry : dictionary()) op.attributes.push_back(std::move(entry));
-        return;
-      }
+      if (token_.is('{')) return braces(op);
       expected("an operand or an attribute");
   }
   if (token_.is_word("dense") || token_.is_word("dense_resource")) {
@@ -94,13 +91,27 @@ void Parser::item(Operation& op, Items& items) {
   }
   std::string word(token_.text);
   advance();
-  if (word == "applies") {
+  if (word == "inits" && token_.is('(')) {
+    const size_t before = op.operands.size();
+    group(op, items);
+    op.attributes.emplace_back("init_count", Attribute::of(int64_t(op.operands.size() - before)));
+  } else if (word == "applies") {
     items.applies = std::string(expect_kind(TokenKind::word, "an operation"));
   } else if (token_.is('=')) {
     advance();
     named_item(std::move(word), items);
   } else {
     items.words.push_back(std::move(word));
+  }
+}
+
+// { key = value, ... }, or a body: { ^bb0(...): ... }
+void Parser::braces(Operation& op) {
+  expect('{');
+  if (token_.kind == TokenKind::block) {
+    op.regions.push_back(rest_of_region());
+  } else {
+    for (auto& entry : rest_of_dictionary()) op.attributes.push_back(std::move(entry));
   }
 }
 

@@ -337,10 +337,54 @@ class Loop {
   std::vector<std::optional<Collected>> collected_;
 };
 
+// chlo.scan: a body (slices, carried) -> (slices of the results, carried), along one dimension of the inputs.
+void define_scan(OpCall& c) {
+  Lowering& l = c.lowering();
+  const std::vector<Tensor> all = operands(c);
+  const auto segments = node_integers(c.node(), "operandSegmentSizes");
+  const int64_t inits = segments.size() == 2 ? segments[1] : c.integer("init_count");
+  require(inits >= 0 && inits < int64_t(all.size()), "a scan needs inputs beside the values it carries");
+  const std::vector<Tensor> inputs(all.begin(), all.end() - inits), start(all.end() - inits, all.end());
+  const int64_t dim = wrap_dim(c.integer("dimension"), inputs[0].rank());
+  const int64_t count = inputs[0].shape[size_t(dim)];
+  std::vector<Tensor> slices;  // in the order in which they are taken
+  for (const Tensor& input : inputs) {
+    require(input.rank() > dim && input.shape[size_t(dim)] == count, "the inputs of a scan differ in length");
+    slices.push_back(c.flag("is_reverse", false) ? l.slice(input, dim, count - 1, count, -1) : input);
+  }
+  const auto captured = captures(c, 0);
+  const auto results = l.repeat(count, start, [&](const Ix& step, const std::vector<Tensor>& now) {
+    std::vector<Tensor> arguments;
+    for (const Tensor& input : slices) arguments.push_back(l.select(input, dim, step));
+    arguments.insert(arguments.end(), now.begin(), now.end());
+    arguments.insert(arguments.end(), captured.begin(), captured.end());
+    const std::vector<Tensor> outputs = c.lower_graph(region(c, 0), arguments);
+    require(int64_t(outputs.size()) >= inits, "the body of a scan gives too few values");
+    RepeatYield yield;
+    yield.stacked.assign(outputs.begin(), outputs.end() - inits);
+    yield.next.assign(outputs.end() - inits, outputs.end());
+    for (size_t k = 0; k < yield.next.size(); ++k)
+      require(yield.next[k].dtype == now[k].dtype && yield.next[k].shape == now[k].shape,
+              "a scan carries a value that changes its type");
+    return yield;
+  });
+  for (size_t k = start.size(); k < results.size(); ++k) {
+    std::vector<int64_t> order;  // the dimension of the steps comes first
+    for (int64_t d = 1; d < results[k].rank(); ++d) order.push_back(d);
+    require(dim <= int64_t(order.size()), "a result of a scan has too few dimensions");
+    order.insert(order.begin() + dim, 0);
+    Tensor stacked = l.permute(results[k], order);
+    if (c.flag("is_reverse", false)) stacked = l.slice(stacked, dim, count - 1, count, -1);
+    c.give(stacked);
+  }
+  for (size_t k = 0; k < start.size(); ++k) c.give(results[k]);
+}
+
 }  // namespace
 
 void register_stablehlo_loops(Registry& r) {
   r.add("stablehlo.while", "operands", [](OpCall& c) { Loop(c).run(); });
+  r.add("chlo.scan", "operands", define_scan);
 }
 
 }  // namespace lightline::ops

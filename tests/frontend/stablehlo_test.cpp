@@ -242,6 +242,27 @@ TEST(StableHlo, AnyReducerAppliesStepByStep) {
   EXPECT_THAT(run(text, inputs), ElementsAre(-2, -1));
 }
 
+TEST(StableHlo, ScansRunForwardsAndBackwards) {
+  const auto text = [](const std::string& reverse, int dimension, const std::string& slice,
+                       const std::string& results) {
+    return function("%x: tensor<2x3xf32>", results,
+                    fmt::format(R"(
+    %0 = stablehlo.constant dense<0.0> : {1}
+    %1:2 = chlo.scan(%x) inits (%0) dimension={2}  attributes {{is_associative = true, is_reverse = {0}}} {{
+    ^bb0(%input: {1}, %carry: {1}):
+      %2 = stablehlo.add %input, %carry : {1}
+      stablehlo.return %2, %2 : {1}, {1}
+    }} : (tensor<2x3xf32>, {1}) -> (tensor<2x3xf32>, {1})
+    return %1#0 : tensor<2x3xf32>)",
+                                reverse, slice, dimension));
+  };
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_THAT(run(text("false", 1, "tensor<2xf32>", "tensor<2x3xf32>"), inputs), ElementsAre(1, 3, 6, 4, 9, 15));
+  EXPECT_THAT(run(text("true", 1, "tensor<2xf32>", "tensor<2x3xf32>"), inputs), ElementsAre(6, 5, 3, 15, 11, 6));
+  EXPECT_THAT(run(text("true", 0, "tensor<3xf32>", "tensor<2x3xf32>"), inputs), ElementsAre(5, 7, 9, 4, 5, 6));
+}
+
 TEST(StableHlo, DonatedArgumentsAreReplaced) {
   const auto graph =
       parse_stablehlo(function("%x: tensor<2xf32> {tf.aliasing_output = 0 : i32}", "tensor<2xf32>",
