@@ -116,8 +116,9 @@ float decode(uint32_t code) {
 std::string_view name(DType dtype) { return descriptions[size_t(dtype)].name; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
+  if (name.empty()) return std::nullopt;
   for (size_t i = 0; i < descriptions.size(); ++i) {
-    if (descriptions[i].name == name) return DType(i);
+    if (descriptions[i].name[0] == name[0] && descriptions[i].name == name) return DType(i);
   }
   return std::nullopt;
 }

@@ -53,8 +53,9 @@ std::string_view name(Reducer reducer) {
 }
 
 std::optional<Reducer> reducer_from_name(std::string_view name) {
+  if (name.empty()) return std::nullopt;
   for (const auto& [text, value] : reducer_table)
-    if (text == name) return value;
+    if (text[0] == name[0] && text == name) return value;
   return std::nullopt;
 }
 
