@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontend/json_fields.h"
+#include "frontend/name_table.h"
 #include "graph/graph.h"
 
 namespace lightline::frontend {
@@ -24,7 +25,7 @@ class ExportReader {
   };
   // Names of one graph. Values of a nested graph get fresh ids, so a body can be inlined many times.
   struct Scope {
-    std::unordered_map<std::string_view, Named> names;
+    NameTable<Named> names;
     std::unordered_map<std::string_view, JsonElement> symbols;  // symbolic scalars, by name
     std::unordered_map<std::string_view, graph::Argument> constants;
   };

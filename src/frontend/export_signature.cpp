@@ -5,7 +5,8 @@ namespace lightline::frontend {
 namespace {
 
 std::string source_key(bool parameter, std::string_view name) {
-  return fmt::format("{}{}", parameter ? 'p' : 'b', name);
+  std::string key(1, parameter ? 'p' : 'b');
+  return key.append(name);
 }
 
 }  // namespace

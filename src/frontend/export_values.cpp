@@ -132,7 +132,7 @@ void ExportReader::open_scope(const JsonObject& g, Scope& scope) {
   if (find(g, "tensor_values", e)) {
     const JsonObject tensors = object_of(e, "tensor_values");
     scope.names.reserve(tensors.size());
-    for (const auto& [name, meta] : tensors) scope.names.try_emplace(name, Named{graph::no_value, meta});
+    for (const auto& [name, meta] : tensors) scope.names[name].tensor = meta;
   }
   for (const std::string_view key : {"sym_int_values", "sym_float_values", "sym_bool_values"})
     if (find(g, key, e))
@@ -140,10 +140,10 @@ void ExportReader::open_scope(const JsonObject& g, Scope& scope) {
 }
 
 std::optional<graph::TensorType> ExportReader::recorded_type(const Scope& scope, std::string_view name) {
-  const auto found = scope.names.find(name);
-  if (found == scope.names.end() || !found->second.tensor) return std::nullopt;
+  const Named* found = scope.names.find(name);
+  if (found == nullptr || !found->tensor) return std::nullopt;
   try {
-    return read_type(*found->second.tensor);
+    return read_type(*found->tensor);
   } catch (Failure& failure) {
     failure.message = fmt::format("tensor '{}': {}", name, failure.message);
     throw;
@@ -180,8 +180,8 @@ graph::ValueId ExportReader::define(Scope& scope, std::string_view name, std::op
 }
 
 graph::ValueId ExportReader::find_value(const Scope& scope, std::string_view name) {
-  const auto found = scope.names.find(name);
-  return found == scope.names.end() ? graph::no_value : found->second.value;
+  const Named* found = scope.names.find(name);
+  return found == nullptr ? graph::no_value : found->value;
 }
 
 graph::ValueId ExportReader::use(const Scope& scope, std::string_view name) const {

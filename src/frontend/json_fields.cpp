@@ -51,7 +51,7 @@ Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view t
                  fmt::format("the program text has {} bytes; the limit is {}", text.size(), max_json_text),
                  "export without weights, or split the program",
                  {}};
-  if (const int64_t items = item_count(text); items > max_items)
+  if (const int64_t items = int64_t(text.size()) <= max_items ? 0 : item_count(text); items > max_items)
     return Error{ErrorCode::limit,
                  fmt::format("the program text has {} items; the limit is {}", items, max_items),
                  "split the program",

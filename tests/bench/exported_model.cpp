@@ -12,8 +12,18 @@ using Sizes = std::vector<int64_t>;
 
 constexpr int64_t batch = 2, length = 128, width = 256, heads = 4, depth = width / heads;
 
+// As long as those of a model with a few modules inside each other.
+constexpr std::string_view stack_trace =
+    R"json("stack_trace":"File \"/models/transformer/model.py\", line 174, in forward\n    return self.decode(x)\n  File \"/models/transformer/layers.py\", )json"
+    R"json(line 253, in forward\n    x = layer(x)\n  File \"/models/transformer/layers.py\", line 64, in forward\n    return self.attention(self.norm(x)) + x\n  File )json"
+    R"json(\"/models/transformer/attention.py\", line 125, in forward\n    return self.project(self.mix(query, key, value))",)json"
+    R"json("nn_module_stack":"L__self__,,model.Transformer;L__self__layers,layers,torch.nn.modules.container.ModuleList;)json"
+    R"json(L__self__layers.2,layers.2,layers.Block;L__self__layers.2.attention,layers.2.attention,attention.Attention","torch_fn":"linear_3;builtin_function_or_method.linear")json";
+
 class Writer {
  public:
+  explicit Writer(Metadata metadata) : metadata_(metadata == Metadata::none ? std::string_view() : stack_trace) {}
+
   std::string parameter(Sizes sizes) {
     const std::string name = fmt::format("p_{}", parameters_++);
     tensor(name, sizes);
@@ -35,8 +45,8 @@ class Writer {
     for (const auto& [key, value] : arguments)
       add(list, fmt::format(R"({{"name":"{}","arg":{},"kind":1}})", key, value));
     add(node_list_,
-        fmt::format(R"({{"target":"torch.ops.aten.{}","inputs":[{}],"outputs":[{}],"metadata":{{}},"name":"{}"}})",
-                    target, list, tensor_argument(name), name));
+        fmt::format(R"({{"target":"torch.ops.aten.{}","inputs":[{}],"outputs":[{}],"metadata":{{{}}},"name":"{}"}})",
+                    target, list, tensor_argument(name), metadata_, name));
     tensor(name, sizes);
     return name;
   }
@@ -74,12 +84,15 @@ class Writer {
   }
 
   std::string inputs_, input_specs_, node_list_, tensors_;
+  std::string_view metadata_;
   int parameters_ = 0;
   int nodes_ = 0;
 };
 
 class Transformer {
  public:
+  explicit Transformer(Metadata metadata) : w_(metadata) {}
+
   std::string write(int nodes) {
     std::string x = w_.input({batch, length, width});
     while (w_.nodes() < nodes) {
@@ -145,6 +158,6 @@ class Transformer {
 
 }  // namespace
 
-std::string exported_transformer(int nodes) { return Transformer().write(nodes); }
+std::string exported_transformer(int nodes, Metadata metadata) { return Transformer(metadata).write(nodes); }
 
 }  // namespace lightline::bench

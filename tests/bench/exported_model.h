@@ -5,7 +5,10 @@
 
 namespace lightline::bench {
 
-// At least `nodes` nodes; the text has no metadata.
-std::string exported_transformer(int nodes);
+// torch.export notes for every node where in the source it stems from; corpora often leave that out.
+enum class Metadata : bool { none, stack_traces };
+
+// At least `nodes` nodes.
+std::string exported_transformer(int nodes, Metadata metadata = Metadata::none);
 
 }  // namespace lightline::bench

@@ -60,8 +60,8 @@ void run_import_median(benchmark::State& state, const std::vector<std::string>& 
   state.counters["best"] = best[best.size() / 2];
 }
 
-void run_json(benchmark::State& state) {
-  const std::string text = exported_transformer(20000);
+void run_json(benchmark::State& state, Metadata metadata) {
+  const std::string text = exported_transformer(20000, metadata);
   run_best(
       state, [&] { benchmark::DoNotOptimize(frontend::parse_torch_export(text)); }, Clock::thread);
   state.counters["bytes"] = double(text.size());
@@ -104,6 +104,8 @@ void print_figures(const BestTimes& times, double small_ratio, double large_rati
   milliseconds("import_1000_nodes", "import of a model of 1,000 nodes, ms", 20);
   if (const auto rate = times.rate("read_json"))
     row("program JSON into a graph, MB/s", *rate * 1e-6, 200, *rate >= 2e8);
+  if (const auto rate = times.rate("read_bare_json"))
+    fmt::print("{:58} {:9.2f}\n", "  without its metadata, MB/s", *rate * 1e-6);
   milliseconds("analyze_kernelbench", "import and bounds of 200 KernelBench programs, ms", 400);
   milliseconds("analyze_all_machines", "import and bounds of a program on all machines, ms", 5);
   milliseconds("analyze_5000_nodes", "bounds of a model of 5,000 nodes, ms", 100);
@@ -122,7 +124,8 @@ void register_programs(const std::vector<std::string>& programs) {
     run_best(
         state, [&] { benchmark::DoNotOptimize(import_program(text)); }, Clock::thread);
   });
-  add("read_json", run_json);
+  add("read_json", [](benchmark::State& state) { run_json(state, Metadata::stack_traces); });
+  add("read_bare_json", [](benchmark::State& state) { run_json(state, Metadata::none); });
   add("analyze_kernelbench", [&](benchmark::State& state) {
     const std::vector<machine::Machine> one = {*machine::find_machine("H200")};
     run_best(

@@ -91,6 +91,35 @@ TEST(TorchExport, ADifferentShapeIsAnErrorThatNamesTheNode) {
             "node 'y' (aten.relu.default): result 'y' should be f16[2] but the operator gives f32[2]");
 }
 
+TEST(TorchExport, SizesThatOnlyTheDataTellAreTheLeastAndSaid) {
+  for (const auto& [least, taken] : {std::pair(0, 1), std::pair(3, 3)}) {
+    std::string json = program(unary("torch.ops.aten.relu.default", "x", "y"),
+                               R"([{"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": null
+  }
+}])");
+    EXPECT_EQ(message_of(json), "tensor 'x': a size depends on data and has no example value");
+json.insert(1, fmt::format(R"("range_constraints": {{"u0": {{"min_val": {}, "max_val": 48}}}}, )", least));
+const auto graph = parse_torch_export(json);
+ASSERT_TRUE(graph.ok()) << graph.error().message;
+EXPECT_EQ(graph->values[graph->outputs[0].value].type->shape, (Shape{taken}));
+EXPECT_THAT(graph->assumptions,
+            ::testing::ElementsAre(fmt::format("the size u0 is not known before the program runs; taken as {}",
+                                               taken)));
+}
+}
+
+TEST(TorchExport, ThousandsOfNamesAreFound) {
+  std::string nodes;
+  for (int i = 0; i < 5000; ++i)
+    nodes +=
+        unary("torch.ops.aten.relu.default", i == 0 ? "x" : fmt::format("n{}", i - 1), fmt::format("n{}", i)) + ",";
+  const auto graph = parse_torch_export(program(nodes + unary("torch.ops.aten.relu.default", "n4999", "y")));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_EQ(graph->nodes.size(), 5001u);
+  EXPECT_EQ(std::get<graph::ValueRef>(graph->nodes[5000].arguments[0].value).id, graph->nodes[4999].results[0]);
+  EXPECT_EQ(message_of(program(nodes + unary("torch.ops.aten.relu.default", "n4998", "n7"))), "'n7' is defined twice");
+}
+
 TEST(TorchExport, HostileProgramsEndInAMessage) {
   EXPECT_THAT(message_of(""), ::testing::StartsWith("not valid JSON"));
   EXPECT_THAT(message_of("{"), ::testing::StartsWith("not valid JSON"));
