@@ -94,18 +94,15 @@ TEST(TorchExport, ADifferentShapeIsAnErrorThatNamesTheNode) {
 TEST(TorchExport, SizesThatOnlyTheDataTellAreTheLeastAndSaid) {
   for (const auto& [least, taken] : {std::pair(0, 1), std::pair(3, 3)}) {
     std::string json = program(unary("torch.ops.aten.relu.default", "x", "y"),
-                               R"([{"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": null
-  }
-}])");
+                               R"json([{"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": null}}])json");
     EXPECT_EQ(message_of(json), "tensor 'x': a size depends on data and has no example value");
-json.insert(1, fmt::format(R"("range_constraints": {{"u0": {{"min_val": {}, "max_val": 48}}}}, )", least));
-const auto graph = parse_torch_export(json);
-ASSERT_TRUE(graph.ok()) << graph.error().message;
-EXPECT_EQ(graph->values[graph->outputs[0].value].type->shape, (Shape{taken}));
-EXPECT_THAT(graph->assumptions,
-            ::testing::ElementsAre(fmt::format("the size u0 is not known before the program runs; taken as {}",
-                                               taken)));
-}
+    json.insert(1, fmt::format(R"("range_constraints": {{"u0": {{"min_val": {}, "max_val": 48}}}}, )", least));
+    const auto graph = parse_torch_export(json);
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    EXPECT_EQ(graph->values[graph->outputs[0].value].type->shape, (Shape{taken}));
+    EXPECT_THAT(graph->assumptions, ::testing::ElementsAre(fmt::format(
+                                        "the size u0 is not known before the program runs; taken as {}", taken)));
+  }
 }
 
 TEST(TorchExport, ThousandsOfNamesAreFound) {
