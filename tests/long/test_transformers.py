@@ -26,7 +26,8 @@ LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"
 TEXT = """bert roberta distilbert albert electra gpt2 gpt_neo gptj gpt_neox llama mistral qwen2 qwen3 gemma gemma2 phi
     phi3 falcon bloom opt mpt t5 bart mbart pegasus deberta-v2 mobilebert xlm-roberta camembert squeezebert mixtral
     olmo olmo2 stablelm starcoder2 cohere granite mamba codegen xglm nystromformer fnet ernie convbert roformer
-    layoutlm mpnet deepseek_v3 gemma3_text smollm3 glm""".split()
+    layoutlm mpnet deepseek_v3 gemma3_text smollm3 glm qwen2_moe gpt_oss llama4_text qwen3_next
+    olmoe""".split()
 VISION = """vit deit beit swin convnext convnextv2 resnet regnet segformer poolformer levit mobilevit dinov2 cvt
     efficientnet mobilenet_v2 swinv2 bit focalnet van glpn hiera""".split()
 SPEECH = "wav2vec2 hubert wavlm".split()
