@@ -26,6 +26,8 @@ def framework_of_file(path: Path) -> str:
     """The framework that a file imports first, by its text alone; "torch" where it imports neither."""
     try:
         tree = ast.parse(path.read_text(), str(path))
+    except FileNotFoundError as error:
+        raise SourceError(f"no such file: {path}") from error
     except OSError as error:
         raise SourceError(f"can not read {path}: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
