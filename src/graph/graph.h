@@ -77,7 +77,7 @@ struct Graph {
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<Output> outputs;
-  std::vector<Graph> subgraphs;          // bodies of higher-order operators that are not inlined
+  std::vector<Graph> subgraphs;  // bodies of higher-order operators that are not inlined
   // From a source without types: a node's one result may be a number or a tuple, as in Python.
   bool untyped = false;
   std::vector<std::string> assumptions;  // what the front end had to assume, such as the value of a symbolic size

@@ -106,7 +106,7 @@ void register_splitting(Registry& r) {
   };
   add("split", "self, split_size, dim", define_split, {"split_copy", "unsafe_split"});
   add("split_with_sizes", "self, split_sizes, dim", define_split_with_sizes,
-        {"split_with_sizes_copy", "unsafe_split_with_sizes"});
+      {"split_with_sizes_copy", "unsafe_split_with_sizes"});
   add("chunk", "self, chunks, dim", define_chunk, {"unsafe_chunk"});
   add("tensor_split", "self, sections, dim", define_tensor_split);
   add("hsplit", "self, sections", split_along(1));
