@@ -218,7 +218,9 @@ std::vector<Piece> Footprint::pieces() const {
 bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subscript& into) const {
   if (const auto form = structure_.affine(id, domain)) {
     int64_t part = 0;
-    if (!multiply(factor, form->constant, part) || !is_kept(into.affine.constant += part)) return false;
+    if (!multiply(factor, form->constant, part)) return false;
+    into.affine.constant += part;
+    if (!is_kept(into.affine.constant)) return false;
     for (const auto& [v, c] : form->terms) {
       int64_t reach = 0;
       if (!multiply(factor, c, part) ||

@@ -40,6 +40,7 @@ struct Dense {
   Tensor data;
 };
 
+struct NamedAttribute;
 struct Attribute {
   enum class Kind : uint8_t { unit, boolean, integer, real, text, word, list, dictionary, dense, other };
   Kind kind = Kind::unit;
@@ -47,13 +48,18 @@ struct Attribute {
   double real = 0;
   std::string text;  // text, word (an enumerator or a symbol's name)
   std::vector<Attribute> list;
-  std::vector<std::pair<std::string, Attribute>> dictionary;
+  std::vector<NamedAttribute> dictionary;
   std::shared_ptr<const Dense> dense;
 
   static Attribute of(int64_t value);
   static Attribute of_word(std::string word);
 };
-using Attributes = std::vector<std::pair<std::string, Attribute>>;
+struct NamedAttribute {
+  NamedAttribute(std::string key, Attribute attribute) : name(std::move(key)), value(std::move(attribute)) {}
+  std::string name;
+  Attribute value;
+};
+using Attributes = std::vector<NamedAttribute>;
 
 // `%name` or `%name#2`.
 struct Use {

@@ -27,7 +27,7 @@ Attribute Attribute::of_word(std::string word) {
 
 const Attribute* Operation::attribute(std::string_view key) const {
   for (const auto& entry : attributes)
-    if (entry.first == key) return &entry.second;
+    if (entry.name == key) return &entry.value;
   return nullptr;
 }
 

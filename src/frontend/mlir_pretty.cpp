@@ -86,7 +86,7 @@ void Parser::item(Operation& op, Items& items) {
   }
   if (token_.is_word("dense") || token_.is_word("dense_resource")) {
     items.named.emplace_back("value", attribute());
-    op.result_types = {items.named.back().second.dense->type};
+    op.result_types = {items.named.back().value.dense->type};
     return;
   }
   std::string word(token_.text);

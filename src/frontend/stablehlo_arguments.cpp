@@ -1,4 +1,6 @@
 // Attributes as arguments of a node.
+#include <fmt/format.h>
+
 #include "frontend/stablehlo_graph.h"
 
 namespace lightline::frontend {
@@ -77,7 +79,7 @@ void add_arguments(const std::string& name, const Attribute& attribute, std::vec
     case Kind::dense: into.push_back({name, dense_argument(*attribute.dense)}); return;
     case Kind::dictionary:
       for (const auto& [key, value] : attribute.dictionary)
-        add_arguments(is_dimension_numbers(name) ? key : name + "." + key, value, into);
+        add_arguments(is_dimension_numbers(name) ? key : fmt::format("{}.{}", name, key), value, into);
       return;
     case Kind::other: return;
   }

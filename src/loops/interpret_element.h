@@ -1,6 +1,7 @@
 // Stored elements and register lanes, one dtype at a time.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <concepts>
 #include <cstdint>
@@ -13,6 +14,15 @@
 namespace lightline::loops::interpreter {
 
 using scalar::Complex;
+
+template <class T>
+bool is_nan(T value) {
+  if constexpr (std::floating_point<T>) {
+    return std::isnan(value);
+  } else {
+    return false;
+  }
+}
 
 template <DType dtype>
 struct Element;

@@ -77,7 +77,7 @@ class RoundedReducer final : public SegmentReducer {
 
 template <class T, bool greatest>
 bool beats(T value, T best) {
-  return value != value || (greatest ? value > best : value < best);
+  return is_nan(value) || (greatest ? value > best : value < best);
 }
 
 template <class T, bool greatest>

@@ -12,7 +12,7 @@ enum Class : uint8_t { other, space, letter, digit, hash, punctuation };
 constexpr auto classes = [] {
   std::array<uint8_t, 256> table{};
   for (const char c : {' ', '\t', '\r', '\n'}) table[uint8_t(c)] = space;
-  for (int c = 'a'; c <= 'z'; ++c) table[size_t(c)] = table[size_t(c - 'a' + 'A')] = letter;
+  for (int c = 'a'; c <= 'z'; ++c) table[uint8_t(c)] = table[uint8_t(c - 'a' + 'A')] = letter;
   table['_'] = letter;
   for (int c = '0'; c <= '9'; ++c) table[size_t(c)] = digit;
   table['#'] = hash;

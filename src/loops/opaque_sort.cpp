@@ -12,7 +12,7 @@ namespace {
 
 template <class T>
 bool is_less(T a, T b) {
-  return b != b ? a == a : a < b;
+  return interpreter::is_nan(b) ? !interpreter::is_nan(a) : a < b;
 }
 
 // The first `keep` of each line in order, written to lines of that length.
