@@ -76,6 +76,16 @@ Range within(Range range, int64_t extent) {
   return range;
 }
 
+// Values outside of bounds are moved to them; those that the array does not have are left out.
+Range clamped(const Range& range, int64_t low, int64_t high, int64_t extent) {
+  const auto moved = [&](int64_t value) { return std::min(high, std::max(low, value)); };
+  if (range.hi < range.lo || range.step != 1) {
+    const int64_t one = moved(range.lo);
+    return within({one, one, 1}, extent);
+  }
+  return within({moved(range.lo), moved(range.hi), 1}, extent);
+}
+
 // The values of a form over a box, when each range fills the gaps of the next larger coefficient.
 std::optional<Range> dense_values(const HalfSpace& form, const std::vector<Range>& box) {
   std::vector<std::pair<int64_t, int64_t>> terms;  // |step|, count
@@ -249,29 +259,90 @@ bool Footprints::decompose(ExprId id, const Domain& domain, int64_t factor, Subs
           return multiply(factor, *by, factor) && decompose(e.args[1 - side], domain, factor, into);
       return false;
     case Function::div:
-    case Function::mod: {
-      const auto by = positive_literal(program_.exprs[e.args[1]]);
-      Subscript inner;
-      if (!by || !decompose(e.args[0], domain, 1, inner)) return false;
-      Quotient quotient{inner.affine, 1, 0};
-      if (inner.quotients.size() == 1 && inner.quotients[0].first == 1 && inner.affine == HalfSpace{} &&
-          inner.quotients[0].second.modulo == 0)
-        quotient = inner.quotients[0].second;
-      else if (!inner.quotients.empty())
-        return false;
-      if (!is_kept(*by)) return false;
-      if (e.function == Function::div && !multiply(quotient.divide, *by, quotient.divide)) return false;
-      if (e.function == Function::mod) quotient.modulo = *by;
-      into.quotients.emplace_back(factor, std::move(quotient));
-      return true;
-    }
+    case Function::mod: return decompose_quotient(e, domain, factor, into);
+    case Function::min:
+    case Function::max: return decompose_clamp(e, domain, factor, into);
     default: return false;
   }
 }
 
+bool Footprints::decompose_quotient(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const {
+  const auto by = positive_literal(program_.exprs[e.args[1]]);
+  Subscript inner;
+  if (!by || !is_kept(*by) || !decompose(e.args[0], domain, 1, inner)) return false;
+  Quotient quotient{inner.affine};
+  const Quotient* only =
+      inner.quotients.size() == 1 && inner.quotients[0].first == 1 ? &inner.quotients[0].second : nullptr;
+  if (only != nullptr && inner.affine == HalfSpace{} && only->modulo == 0 && only->shift == 0 && !only->clamp.is_used())
+    quotient = *only;
+  else if (!inner.quotients.empty())
+    return false;
+  if (e.function == Function::div && !multiply(quotient.divide, *by, quotient.divide)) return false;
+  if (e.function == Function::mod) quotient.modulo = *by;
+  into.quotients.emplace_back(factor, std::move(quotient));
+  return true;
+}
+
+// min(x, 7) or max(x, 0)
+bool Footprints::read_clamp(const Expr& e, ExprId& inner, Clamp& clamp) const {
+  if (e.kind != ExprKind::call || (e.function != Function::min && e.function != Function::max)) return false;
+  for (const int side : {0, 1}) {
+    const Expr& bound = program_.exprs[e.args[side]];
+    if (bound.kind != ExprKind::literal || bound.literal.kind != loops::Literal::Kind::integer ||
+        !is_kept(bound.literal.integer))
+      continue;
+    inner = e.args[1 - side];
+    if (e.function == Function::min)
+      clamp.high = bound.literal.integer;
+    else
+      clamp.low = bound.literal.integer;
+    return true;
+  }
+  return false;
+}
+
+bool Footprints::decompose_clamp(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const {
+  ExprId argument = 0;
+  Clamp clamp;
+  Subscript inner;
+  if (!read_clamp(e, argument, clamp) || !decompose(argument, domain, 1, inner)) return false;
+  Quotient quotient{inner.affine};
+  if (inner.quotients.size() == 1 && inner.quotients[0].first == 1 && inner.affine.terms.empty()) {
+    quotient = inner.quotients[0].second;
+    const int64_t shift = inner.affine.constant;
+    quotient.shift += shift;
+    if (quotient.clamp.low > -greatest_kept) quotient.clamp.low += shift;
+    if (quotient.clamp.high < greatest_kept) quotient.clamp.high += shift;
+  } else if (!inner.quotients.empty()) {
+    return false;
+  }
+  // The outer bound holds in the end, whatever the inner one says.
+  quotient.clamp.low =
+      e.function == Function::max ? std::max(quotient.clamp.low, clamp.low) : std::min(quotient.clamp.low, clamp.high);
+  quotient.clamp.high = e.function == Function::min ? std::min(quotient.clamp.high, clamp.high)
+                                                    : std::max(quotient.clamp.high, clamp.low);
+  if (!is_kept(quotient.shift)) return false;
+  into.quotients.emplace_back(factor, std::move(quotient));
+  return true;
+}
+
 Footprints::Subscript Footprints::subscript_of(ExprId id, const Domain& domain) const {
   Subscript result;
-  if (!decompose(id, domain, 1, result)) return {{}, {}, true};
+  // One bound on each side of the whole needs no variable of its own.
+  ExprId inner = id;
+  for (Clamp outer; result.clamp.low == -greatest_kept || result.clamp.high == greatest_kept; outer = {}) {
+    if (!read_clamp(program_.exprs[inner], inner, outer)) break;
+    const Clamp known = result.clamp;  // nearer to the outside: it wins
+    result.clamp.low = known(std::max(outer.low, known.low));
+    result.clamp.high = known(std::min(outer.high, known.high));
+    if (outer.low == -greatest_kept) result.clamp.low = known.low;
+    if (outer.high == greatest_kept) result.clamp.high = known.high;
+  }
+  if (!decompose(inner, domain, 1, result)) {
+    result = {};
+    result.by_data = true;
+    return result;
+  }
   std::erase_if(result.affine.terms, [](const auto& term) { return term.second == 0; });
   std::sort(result.affine.terms.begin(), result.affine.terms.end());
   for (auto& [factor, quotient] : result.quotients) std::sort(quotient.of.terms.begin(), quotient.of.terms.end());
@@ -304,14 +375,15 @@ void Footprints::name_quotients(std::vector<Subscript>& subscripts, Piece& point
               [](const Quotient* x, const Quotient* y) { return x->divide > y->divide; });
     const auto ranges = take_apart(quotients, values);
     for (size_t i = 0; i < quotients.size(); ++i) {
-      const bool again =
-          i > 0 && quotients[i]->divide == quotients[i - 1]->divide && quotients[i]->modulo == quotients[i - 1]->modulo;
-      if (again) {
+      if (i > 0 && quotients[i]->is_same(*quotients[i - 1])) {
         quotients[i]->variable = quotients[i - 1]->variable;
         continue;
       }
       quotients[i]->variable = int(points.box.size());
-      points.box.push_back(ranges[i]);
+      Range range = ranges[i];
+      if (const Quotient& q = *quotients[i]; range.hi >= range.lo && (q.shift != 0 || q.clamp.is_used()))
+        range = {q.clamp(range.lo + q.shift), q.clamp(range.hi + q.shift), 1};
+      points.box.push_back(range);
     }
   }
   for (Subscript& subscript : subscripts) {
@@ -396,7 +468,7 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
   }
   name_quotients(subscripts, points);
   for (size_t d = 0; d < extents.size(); ++d) {
-    if (!may_leave || subscripts[d].by_data) continue;
+    if (!may_leave || subscripts[d].by_data || subscripts[d].clamp.is_used()) continue;
     HalfSpace above{extents[d] - 1 - subscripts[d].affine.constant, subscripts[d].affine.terms};
     for (auto& term : above.terms) term.second = -term.second;
     points.cut(subscripts[d].affine);
@@ -413,7 +485,8 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
   std::vector<bool> done(extents.size(), false);
   for (size_t d = 0; d < extents.size(); ++d) {
     const auto& form = subscripts[d].affine;
-    if (subscripts[d].by_data || form.terms.size() != 1 || form.terms[0].second != 1) continue;
+    if (subscripts[d].by_data || subscripts[d].clamp.is_used() || form.terms.size() != 1 || form.terms[0].second != 1)
+      continue;
     const size_t v = size_t(form.terms[0].first);
     if (plain_dimension[v] < 0) {
       plain_dimension[v] = int(d);
@@ -467,7 +540,11 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
       const double most = known > 0 ? known : std::min(double(extents[d]), count(project(points, kept)));
       expected *= most / std::max(1.0, double(result.piece.box[d].count()));
     } else {
-      std::vector<Range> runs = runs_of_values(subscripts[d].affine, points, extents[d]);
+      const Clamp& clamp = subscripts[d].clamp;
+      std::vector<Range> runs = clamp.is_used()
+                                    ? std::vector{clamped(run_of_values(subscripts[d].affine, points, greatest_kept),
+                                                          clamp.low, clamp.high, extents[d])}
+                                    : runs_of_values(subscripts[d].affine, points, extents[d]);
       result.piece.box[d] = runs[0];
       if (runs.size() > 1 && result.blocks.empty()) {
         result.dimension = d;

@@ -1,6 +1,7 @@
 // The elements that a read touches.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/tensor.h"
@@ -30,20 +31,37 @@ class Footprints {
                Piece points) const;
 
  private:
-  // (affine form div `divide`) mod `modulo`; no modulo if it is 0
+  // Values outside are moved to the nearest inside.
+  struct Clamp {
+    int64_t low = -greatest_kept;
+    int64_t high = greatest_kept;
+    bool is_used() const { return low > -greatest_kept || high < greatest_kept; }
+    int64_t operator()(int64_t value) const { return std::min(high, std::max(low, value)); }
+    bool operator==(const Clamp&) const = default;
+  };
+  // (affine form div `divide`) mod `modulo`, plus `shift`, clamped; no modulo if it is 0
   struct Quotient {
     HalfSpace of;
     int64_t divide = 1;
     int64_t modulo = 0;
+    int64_t shift = 0;
+    Clamp clamp;
     int variable = -1;  // that stands for it
+    bool is_same(const Quotient& other) const {
+      return divide == other.divide && modulo == other.modulo && shift == other.shift && clamp == other.clamp;
+    }
   };
   struct Subscript {
     HalfSpace affine;
     std::vector<std::pair<int64_t, Quotient>> quotients;  // with coefficients
+    Clamp clamp;                                          // of the whole
     bool by_data = false;
   };
   Subscript subscript_of(loops::ExprId expr, const Domain& domain) const;
   bool decompose(loops::ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_quotient(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_clamp(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool read_clamp(const loops::Expr& e, loops::ExprId& inner, Clamp& clamp) const;
   void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
   static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
   static void fix(Piece& points, size_t variable);

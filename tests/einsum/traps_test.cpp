@@ -310,6 +310,15 @@ TEST(Traps, AShiftedFlattenedTensorIsPartlyRead) {
   EXPECT_LE(read, 96);
   EXPECT_GE(read, 90);
 }
+TEST(Traps, AnImageThatIsEnlargedIsReadInFull) {
+  // bilinear: two neighbours, clamped at the edges
+  EXPECT_EQ(
+      elements("program p(x: f32[16]) -> (y) { y: f32[64] = for k: sum r in 2: x[min(r + max((2 * k - 3) div 8, 0), "
+               "15)] }"),
+      16 + 64);
+  EXPECT_EQ(elements("program p(x: f32[16]) -> (y) { y: f32[32] = for k: x[min(max(k - 8, 0), 15)] }"), 16 + 32);
+  EXPECT_EQ(elements("program p(x: f32[16]) -> (y) { y: f32[32] = for k: x[min(max(k - 40, 0), 15)] }"), 1 + 32);
+}
 TEST(Traps, GroupedHeadsReadTheirGroup) {
   EXPECT_EQ(elements("program p(q: f32[32, 16], k: f32[4, 16]) -> (s) { s: f32[32] = for h: sum d in 16: q[h, d] * k[h "
                      "div 8, d] }"),
