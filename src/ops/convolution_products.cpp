@@ -98,7 +98,8 @@ Tensor to_wide_by_phases(Lowering& l, DType dtype, const ConvolutionGeometry& g,
     const Ix group = channels.group(l, i, 1), out = group * out_per_group + box.at(l, r, 0);
     Indices at_narrow{i[0], out}, at_weight{out, channels.within(l, i, 1)};
     for (size_t d = 0; d < g.dims(); ++d) {
-      const Ix tap_step = box.at(l, r, 1 + d), step = i[loop_of[d]];
+      const Ix tap_step = box.at(l, r, 1 + d);
+      const Ix& step = i[loop_of[d]];
       const bool strided = g.stride[d] != 1;
       at_narrow.push_back(strided ? step + phases[d].first - tap_step : step + g.low[d] - tap_step * g.dilation[d]);
       at_weight.push_back(strided ? i[loop_of[d] + 1] + tap_step * g.stride[d] : tap_step);

@@ -166,7 +166,7 @@ void cosine_embedding(OpCall& c) {
   const Tensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
   const DType type = result_type({{a, {}}, {b, {}}}), wide = compute_type(type);
   const Shape shape = broadcast(a.shape, b.shape);
-  require(shape.size() >= 1, "a cosine needs tensors of rank 1 or more");
+  require(!shape.empty(), "a cosine needs tensors of rank 1 or more");
   const ReducedDims dims = reduced_dims(shape, {target.shape.empty() ? 0 : 1});
   const auto dot = [&](const Tensor& u, const Tensor& v) {
     return reduce_dims(l, wide, Reducer::sum, dims, false, [&](const Indices& at) {

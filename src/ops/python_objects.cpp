@@ -355,7 +355,8 @@ Tensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtyp
 std::optional<PyValue> PythonLowering::make_tensor(const PyCall& call) {
   const bool method = call.target == "Tensor.new_tensor";
   const PyValue* data = call.find("data", method ? 1 : 0);
-  if (!data && !(data = call.named("s"))) data = call.named("obj");
+  if (!data) data = call.named("s");
+  if (!data) data = call.named("obj");
   require(data != nullptr, "a tensor is made of nothing");
   std::optional<DType> dtype;
   const PyValue* given = call.named("dtype");

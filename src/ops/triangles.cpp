@@ -59,7 +59,7 @@ Tensor embedded(Lowering& l, const Tensor& x, int64_t offset, int64_t dim1, int6
     Indices at;
     for (int64_t d = 0; d < rank; ++d)
       if (d != dim1 && d != dim2) at.push_back(i[size_t(d)]);
-    const Ix row = i[size_t(dim1)], column = i[size_t(dim2)];
+    const Ix &row = i[size_t(dim1)], &column = i[size_t(dim2)];
     at.push_back(row - std::max<int64_t>(0, -offset));
     return select(value(row + offset) == value(column), l.read(x, at, Literal::of(int64_t(0))), 0.0);
   });

@@ -14,7 +14,6 @@ using machine::MathMode;
 using machine::MemoryLevel;
 using machine::Number;
 using machine::Rate;
-using machine::RateType;
 
 constexpr DType contraction_types[] = {DType::f64,    DType::f32,    DType::f16, DType::bf16,
                                        DType::f8e4m3, DType::f4e2m1, DType::i8};
