@@ -232,15 +232,25 @@ class Analyzer {
     cut_to_wanted(node, domain, points);
     double writes = 0;
     if (!points.bounds_empty()) {
-      if (around.counts())
-        operations_[operation].work.add(counter_.of(node, {domain, points, around.counted_elsewhere}));
       for (const ExprId subscript : node.target) demand_reads(subscript, domain, points, around, operation);
-      demand_reads(node.body, domain, points, around, operation);
+      if (!may_miss(node, domain)) {
+        if (around.counts())
+          operations_[operation].work.add(counter_.of(node, {domain, points, around.counted_elsewhere}));
+        demand_reads(node.body, domain, points, around, operation);
+      }
       std::vector<int> own(node.domain.size());
       for (size_t i = 0; i < own.size(); ++i) own[i] = int(i);
       writes = count(project(points, own));
     }
     want_copied(node, writes, around, operation);
+  }
+
+  // Whether the data may send all writes to where nothing is wanted.
+  bool may_miss(const loops::Scatter& node, const Domain& domain) const {
+    const auto& wanted = demanded_[node.result].pieces();
+    if (wanted.size() == 1 && wanted[0] == Piece::whole(shape(node.result))) return false;
+    return std::any_of(node.target.begin(), node.target.end(),
+                       [&](ExprId subscript) { return !structure_.affine(subscript, domain); });
   }
 
   // Only writes that land in a demanded element count.
@@ -257,12 +267,6 @@ class Analyzer {
       points.cut(std::move(below));
       points.cut(std::move(above));
     }
-    // Where it is not known which writes are wanted, one is.
-    if (wanted.size() != 1 || wanted[0].floating || wanted[0] != Piece::whole(shape(node.result)))
-      for (size_t d = 0; d < node.target.size(); ++d)
-        if (!structure_.affine(node.target[d], domain))
-          for (size_t v = 0; v < node.domain.size(); ++v)
-            if (structure_.depends_on(node.target[d], domain) & bit(v)) fix(points, int(v));
     if (node.reducer != Reducer::sum) return;
     for (const HalfSpace& cut : structure_.outside(node.body, Void::zero, domain)) points.cut(cut);
   }
