@@ -502,7 +502,7 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
     done[d] = true;
   }
   std::vector<Subscript> others;  // with one plain subscript per variable that is taken
-  for (const int v : plain_variables) others.push_back({{0, {{v, 1}}}, {}, false});
+  for (const int v : plain_variables) others.emplace_back().affine.terms.emplace_back(v, 1);
   for (size_t d = 0; d < extents.size(); ++d)
     if (!done[d]) others.push_back(subscripts[d]);
   separate(others, points);

@@ -147,7 +147,6 @@ void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) con
   std::erase_if(parts, [&](ExprId part) { return !structure_.reads_data(part); });
   std::vector<DType> types;
   std::vector<Factor> list;
-  Bits varies = 0;
   const Domain& domain = needed.domain;
   for (const ExprId part : parts) {
     types.push_back(structure_.precision(part));
@@ -158,7 +157,6 @@ void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) con
     // Repeats that change the factor are variables of it too.
     for (size_t c = 0; c < domain.counters; ++c)
       if (structure_.varies(part) & bit(c)) factor.variables |= bit(domain.first_counter() + c);
-    varies |= structure_.varies(part);
     list.push_back(factor);
   }
   Bits kept = first_bits(domain.loops), all = 0;

@@ -17,8 +17,6 @@ using machine::Rate;
 
 constexpr DType contraction_types[] = {DType::f64,    DType::f32,    DType::f16, DType::bf16,
                                        DType::f8e4m3, DType::f4e2m1, DType::i8};
-constexpr DType vector_types[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                                  DType::i64, DType::i32, DType::i16, DType::i8};
 
 std::string figure(double value) { return value == 0 ? "-" : fmt::format("{:.4g}", value); }
 std::string clock_text(double hz) { return hz == 0 ? "-" : fmt::format("{:g} MHz", hz / 1e6); }
