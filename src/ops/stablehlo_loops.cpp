@@ -161,9 +161,9 @@ class Loop {
     for (size_t i = 0; i < init_.size(); ++i)
       if (condition_.inputs[i].value == id) return induction_[i];
     const Node* node = uses.maker[id];
-    const auto ids = node ? operand_ids(*node) : std::vector<ValueId>{};
-    if (ids.size() == 1 && node->target == "stablehlo.convert") return counter_of(uses, ids[0]);
-    return std::nullopt;
+    if (node == nullptr || node->target != "stablehlo.convert") return std::nullopt;
+    const auto ids = operand_ids(*node);
+    return ids.size() == 1 ? counter_of(uses, ids[0]) : std::nullopt;
   }
   // The trips of "start < start + distance" and its kin with a step.
   static std::optional<int64_t> count(std::string_view direction, int64_t distance, int64_t step) {
