@@ -51,7 +51,7 @@ class Captured:
                 line["core"] = self.program("core")
             text = json.dumps(line) + "\n"
         else:
-            text = json.dumps(self.program(form))
+            text = json.dumps(self.program(form), separators=(",", ":"))
         path.write_text(text)
 
 
@@ -120,10 +120,21 @@ def serialise(exported: Any) -> dict[str, Any]:
         artifact = serde.serialize(
             exported, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
         )
-        return json.loads(artifact.exported_program)
+        return without_traces(json.loads(artifact.exported_program))
     except TypeError:  # PyTorch before 2.12 always serialises the weights
         serialised = serde.ExportedProgramSerializer().serialize(exported)
-        return json.loads(json.dumps(serde._dataclass_to_dict(serialised.exported_program), cls=serde.EnumEncoder))
+        text = json.dumps(serde._dataclass_to_dict(serialised.exported_program), cls=serde.EnumEncoder)
+        return without_traces(json.loads(text))
+
+
+def without_traces(value: Any) -> Any:
+    """The program without the stack traces of its nodes, which are long and name the folders of this machine."""
+    if isinstance(value, dict):
+        return {
+            key: {} if key == "metadata" and isinstance(inner, dict) else without_traces(inner)
+            for key, inner in value.items()
+        }
+    return [without_traces(inner) for inner in value] if isinstance(value, list) else value
 
 
 def kept_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

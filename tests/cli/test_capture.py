@@ -210,3 +210,13 @@ def test_the_function_takes_modules_and_callables() -> None:
     assert [value["data"] for value in captured.values.values()] == [[0, 1, 2]]
     with pytest.raises(ValueError, match="without its core form"):
         captured.program("core")
+
+
+def test_captured_programs_name_no_folder_of_this_machine() -> None:
+    from lightline import capture
+
+    captured = capture(torch.nn.Linear(4, 4), torch.zeros(2, 4))
+    for form in ("training", "core"):
+        text = json.dumps(captured.program(form))
+        assert str(Path(torch.__file__).parent) not in text
+        assert "stack_trace" not in text
