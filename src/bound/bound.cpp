@@ -5,7 +5,7 @@
 namespace lightline::bound {
 namespace {
 
-Cost cost_of(const einsum::Work& work, double bytes, const machine::Machine& machine, const Options& options) {
+Cost cost_of(const demand::Work& work, double bytes, const machine::Machine& machine, const Options& options) {
   Cost cost;
   std::string unit = "matrix";
   double longest = 0;
@@ -37,7 +37,7 @@ Cost cost_of(const einsum::Work& work, double bytes, const machine::Machine& mac
   return cost;
 }
 
-double macs_per_second(const einsum::Work& work, const machine::Machine& machine, const Options& options) {
+double macs_per_second(const demand::Work& work, const machine::Machine& machine, const Options& options) {
   DType most = DType::f32;
   double count = 0;
   for (const auto& [dtype, macs] : work.macs)
@@ -50,7 +50,7 @@ double macs_per_second(const einsum::Work& work, const machine::Machine& machine
 
 }  // namespace
 
-Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, const Options& options) {
+Bounds bound(const demand::Analysis& analysis, const machine::Machine& machine, const Options& options) {
   Bounds bounds;
   const double on_chip = options.warm ? machine.on_chip_bytes() : 0;
   bounds.fused_bytes = std::max(0.0, analysis.bytes() - on_chip);
@@ -59,7 +59,7 @@ Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, 
   bounds.rewritten = cost_of(analysis.algebraic, bounds.fused_bytes, machine, options);
   if (bounds.rewritten.ms >= bounds.fused_ms) bounds.rewritten = bounds.whole;
   bounds.algebraic_ms = bounds.rewritten.ms;
-  for (const einsum::Operation& operation : analysis.operations) {
+  for (const demand::Operation& operation : analysis.operations) {
     const double bytes = std::max(0.0, operation.operand_bytes + operation.result_bytes - on_chip);
     bounds.unfused_bytes += bytes;
     bounds.operations.push_back({&operation, cost_of(operation.work, bytes, machine, options)});

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "einsum/analysis.h"
+#include "demand/analysis.h"
 #include "machine/machine.h"
 
 namespace lightline::bound {
@@ -26,7 +26,7 @@ struct Cost {
 };
 
 struct OperationBound {
-  const einsum::Operation* operation = nullptr;
+  const demand::Operation* operation = nullptr;
   Cost cost;
 };
 
@@ -43,6 +43,6 @@ struct Bounds {
   std::vector<OperationBound> operations;  // slowest first
 };
 
-Bounds bound(const einsum::Analysis& analysis, const machine::Machine& machine, const Options& options = {});
+Bounds bound(const demand::Analysis& analysis, const machine::Machine& machine, const Options& options = {});
 
 }  // namespace lightline::bound

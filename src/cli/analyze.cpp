@@ -5,8 +5,8 @@
 
 #include "bound/bound.h"
 #include "cli/cli.h"
-#include "einsum/analysis.h"
-#include "frontend/load.h"
+#include "demand/analysis.h"
+#include "frontend/load/load.h"
 #include "machine/catalogue.h"
 #include "report/analyze_report.h"
 
@@ -85,11 +85,11 @@ Status analyze_program(const Source& source, const std::string& carried, const s
   LL_TRY(Loops source_loops, loops_of(source));
   loops::Program& program = source_loops.program;
   LL_DO(retype(program, options.retype));
-  einsum::KnownValues known;
+  demand::KnownValues known;
   for (size_t i = 0; i < source_loops.known.size() && options.values; ++i)
     if (const auto& tensor = source_loops.known[i]; tensor && is_integer(tensor->dtype()))
       known.emplace(program.inputs[i], &*tensor);
-  const einsum::Analysis analysis = einsum::analyze(program, known);
+  const demand::Analysis analysis = demand::analyze(program, known);
   for (const machine::Machine& m : machines) {
     report::AnalyzeReport report;
     report.program = source.name;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/cli.h"
-#include "frontend/load.h"
+#include "frontend/load/load.h"
 
 namespace lightline::cli {
 namespace {

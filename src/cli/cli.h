@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/tensor.h"
-#include "loops/program.h"
+#include "loops/ir/program.h"
 
 namespace lightline::cli {
 

@@ -1,5 +1,5 @@
 // lightline emit: the generated code as text.
-#include "loops/emit_c.h"
+#include "loops/emit_c/emit_c.h"
 
 #include <memory>
 

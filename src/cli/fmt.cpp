@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "loops/parse.h"
-#include "loops/print.h"
+#include "loops/ir/parse.h"
+#include "loops/ir/print.h"
 
 namespace lightline::cli {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "frontend/load.h"
-#include "loops/print.h"
-#include "ops/lower.h"
+#include "frontend/load/load.h"
+#include "loops/ir/print.h"
+#include "ops/lower/lower.h"
 #include "report/import_report.h"
 
 namespace lightline::cli {

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "ops/registry.h"
+#include "ops/build/registry.h"
 #include "report/json.h"
 #include "report/operators_report.h"
 

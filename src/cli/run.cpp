@@ -8,8 +8,8 @@
 
 #include "base/tensor_io.h"
 #include "cli/cli.h"
-#include "loops/compile.h"
-#include "loops/interpret.h"
+#include "loops/interpret/interpret.h"
+#include "loops/run/compile.h"
 #include "report/run_report.h"
 
 namespace lightline::cli {

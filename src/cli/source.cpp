@@ -2,12 +2,12 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "frontend/fx_text.h"
-#include "frontend/load.h"
-#include "frontend/samples.h"
-#include "frontend/stablehlo.h"
-#include "loops/parse.h"
-#include "ops/lower.h"
+#include "frontend/fx/fx_text.h"
+#include "frontend/fx/samples.h"
+#include "frontend/load/load.h"
+#include "frontend/stablehlo/stablehlo.h"
+#include "loops/ir/parse.h"
+#include "ops/lower/lower.h"
 
 namespace lightline::cli {
 namespace {

@@ -11,12 +11,12 @@
 #include "base/file.h"
 #include "base/tensor_io.h"
 #include "cli/cli.h"
-#include "frontend/load.h"
-#include "frontend/samples.h"
-#include "loops/compile.h"
-#include "loops/compile_process.h"
-#include "loops/interpret.h"
-#include "ops/lower.h"
+#include "frontend/fx/samples.h"
+#include "frontend/load/load.h"
+#include "loops/interpret/interpret.h"
+#include "loops/run/compile.h"
+#include "loops/run/compile_process.h"
+#include "ops/lower/lower.h"
 #include "report/validate_report.h"
 
 namespace lightline::cli {

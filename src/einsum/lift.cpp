@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "loops/affine.h"
+#include "loops/ir/affine.h"
 
 namespace lightline::einsum {
 
@@ -258,7 +258,7 @@ double Lifting::points(const loops::Statement& statement) const {
   return 0;
 }
 
-Einsum Lifting::of(const Operation& operation) {
+Einsum Lifting::of(const demand::Operation& operation) {
   const loops::Statement* largest = nullptr;
   for (const loops::Statement* statement : operation.statements)
     if (largest == nullptr || points(*statement) > points(*largest)) largest = statement;

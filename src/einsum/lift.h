@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "einsum/analysis.h"
-#include "loops/program.h"
+#include "demand/analysis.h"
+#include "loops/ir/program.h"
 
 namespace lightline::einsum {
 
@@ -34,7 +34,7 @@ class Lifting {
  public:
   explicit Lifting(const loops::Program& program);
   Einsum of(const loops::Statement& statement);
-  Einsum of(const Operation& operation);  // the statement with the most points stands for it
+  Einsum of(const demand::Operation& operation);  // the statement with the most points stands for it
 
  private:
   void unify(const std::vector<loops::Statement>& block);

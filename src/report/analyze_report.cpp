@@ -52,9 +52,9 @@ struct OpaqueShare {
   double bytes = 0;  // of what the operators move one by one
 };
 
-OpaqueShare opaque_share(const einsum::Analysis& analysis) {
+OpaqueShare opaque_share(const demand::Analysis& analysis) {
   double opaque = 0, opaque_bytes = 0, bytes = 0;
-  for (const einsum::Operation& operation : analysis.operations) {
+  for (const demand::Operation& operation : analysis.operations) {
     bytes += operation.bytes();
     if (!operation.opaque) continue;
     opaque += 1;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bound/bound.h"
-#include "einsum/analysis.h"
+#include "demand/analysis.h"
 #include "machine/machine.h"
 
 namespace lightline::report {
@@ -13,7 +13,7 @@ namespace lightline::report {
 struct AnalyzeReport {
   std::string program;
   const loops::Program* loops = nullptr;
-  const einsum::Analysis* analysis = nullptr;
+  const demand::Analysis* analysis = nullptr;
   const machine::Machine* machine = nullptr;
   bound::Options options;
   bound::Bounds bounds;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "loops/print.h"
+#include "loops/ir/print.h"
 #include "report/json.h"
 #include "report/table.h"
 

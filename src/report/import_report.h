@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "frontend/load.h"
-#include "ops/lower.h"
+#include "frontend/load/load.h"
+#include "ops/lower/lower.h"
 
 namespace lightline::report {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/registry.h"
+#include "ops/catalogue/catalogue.h"
 #include "report/json.h"
 
 namespace lightline::report {
@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 
 std::vector<const ops::Operator*> sorted_operators() {
   std::vector<const ops::Operator*> list;
-  for (const ops::Operator& op : ops::Registry::all().operators()) list.push_back(&op);
+  for (const ops::Operator& op : ops::all_operators().operators()) list.push_back(&op);
   std::sort(list.begin(), list.end(),
             [](const auto* a, const auto* b) { return std::tie(a->family, a->name) < std::tie(b->family, b->name); });
   return list;

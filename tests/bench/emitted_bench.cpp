@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "bench/bench.h"
-#include "loops/compile.h"
-#include "loops/parse.h"
+#include "loops/ir/parse.h"
+#include "loops/run/compile.h"
 #ifdef LIGHTLINE_HAS_OPENBLAS
 #include <cblas.h>
 extern "C" void openblas_set_num_threads(int);

@@ -11,11 +11,11 @@
 #include "bench/bench.h"
 #include "bench/exported_model.h"
 #include "bound/bound.h"
-#include "einsum/analysis.h"
-#include "frontend/load.h"
-#include "frontend/torch_export.h"
+#include "demand/analysis.h"
+#include "frontend/export/torch_export.h"
+#include "frontend/load/load.h"
 #include "machine/catalogue.h"
-#include "ops/lower.h"
+#include "ops/lower/lower.h"
 
 namespace lightline::bench {
 namespace {
@@ -69,7 +69,7 @@ void run_json(benchmark::State& state, Metadata metadata) {
 
 void analyze_all(const std::vector<std::string>& programs, const std::vector<machine::Machine>& machines) {
   for (const std::string& text : programs) {
-    const einsum::Analysis analysis = einsum::analyze(import_program(text));
+    const demand::Analysis analysis = demand::analyze(import_program(text));
     for (const machine::Machine& m : machines) benchmark::DoNotOptimize(bound::bound(analysis, m));
   }
 }
@@ -140,7 +140,7 @@ void register_programs(const std::vector<std::string>& programs) {
     const loops::Program program = import_program(exported_transformer(5000));
     const machine::Machine m = *machine::find_machine("H200");
     run_best(
-        state, [&] { benchmark::DoNotOptimize(bound::bound(einsum::analyze(program), m)); }, Clock::thread);
+        state, [&] { benchmark::DoNotOptimize(bound::bound(demand::analyze(program), m)); }, Clock::thread);
   });
 }
 

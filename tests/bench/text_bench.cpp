@@ -3,9 +3,9 @@
 #include <string>
 
 #include "bench/bench.h"
-#include "loops/parse.h"
-#include "loops/print.h"
-#include "loops/verify.h"
+#include "loops/ir/parse.h"
+#include "loops/ir/print.h"
+#include "loops/ir/verify.h"
 
 namespace lightline::bench {
 namespace {

@@ -13,14 +13,14 @@
 #include "base/tar.h"
 #include "base/tensor_io.h"
 #include "base/zip.h"
-#include "einsum/analysis.h"
-#include "frontend/fx_text.h"
-#include "frontend/stablehlo.h"
-#include "loops/interpret.h"
-#include "loops/parse.h"
-#include "loops/print.h"
-#include "loops/verify.h"
-#include "ops/lower.h"
+#include "demand/analysis.h"
+#include "frontend/fx/fx_text.h"
+#include "frontend/stablehlo/stablehlo.h"
+#include "loops/interpret/interpret.h"
+#include "loops/ir/parse.h"
+#include "loops/ir/print.h"
+#include "loops/ir/verify.h"
+#include "ops/lower/lower.h"
 
 namespace lightline::fuzz {
 
@@ -149,7 +149,7 @@ inline void run_loops(std::string_view input) {
   const Status verified = loops::verify(*program, input, "input");
   LL_CHECK(in_words(verified));
   if (!verified.ok()) return;
-  const einsum::Analysis analysis = einsum::analyze(*program);  // whatever its sizes
+  const demand::Analysis analysis = demand::analyze(*program);  // whatever its sizes
   LL_CHECK(analysis.bytes() >= 0 && analysis.work.total_macs() >= 0);
   if (!is_tiny(*program)) return;
   std::vector<Tensor> inputs;

@@ -12,10 +12,10 @@
 #include <set>
 #include <sstream>
 
-#include "loops/compile.h"
-#include "loops/interpret.h"
-#include "loops/parse.h"
-#include "loops/print.h"
+#include "loops/interpret/interpret.h"
+#include "loops/ir/parse.h"
+#include "loops/ir/print.h"
+#include "loops/run/compile.h"
 
 namespace lightline::loops {
 namespace {
@@ -321,7 +321,7 @@ TEST(LoopCorpus, UsesEveryFunctionReducerAndDtype) {
   }
 #define LL_FUNCTION(id, text, arity, signature, vector_ops, transcendental_ops) \
   EXPECT_TRUE(functions.count(Function::id)) << text;
-#include "loops/functions.def"
+#include "loops/ir/functions.def"
 #undef LL_FUNCTION
   EXPECT_EQ(reducers.size(), 9u) << "none, and every reducer but set";
   EXPECT_EQ(scattered.size(), 7u) << "every reducer but argmax and argmin";

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/tensor.h"
-#include "loops/interpret.h"
-#include "loops/parse.h"
+#include "loops/interpret/interpret.h"
+#include "loops/ir/parse.h"
 
 namespace lightline::loops::testing {
 

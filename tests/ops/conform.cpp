@@ -14,11 +14,11 @@
 #include "base/file.h"
 #include "base/internal_error.h"
 #include "base/tensor_io.h"
-#include "frontend/load.h"
-#include "loops/compile.h"
-#include "loops/interpret.h"
-#include "loops/print.h"
-#include "ops/lower.h"
+#include "frontend/load/load.h"
+#include "loops/interpret/interpret.h"
+#include "loops/ir/print.h"
+#include "loops/run/compile.h"
+#include "ops/lower/lower.h"
 
 namespace {
 

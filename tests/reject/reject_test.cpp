@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "loops/parse.h"
+#include "loops/ir/parse.h"
 
 namespace lightline::loops {
 namespace {

@@ -1,0 +1,519 @@
+// Walks a program backwards from its outputs.
+#include "demand/analysis.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "demand/linear.h"
+#include "demand/structure.h"
+
+namespace lightline::demand {
+
+using loops::ArrayId;
+using loops::Compute;
+using loops::Expr;
+using loops::ExprId;
+using loops::ExprKind;
+using loops::Function;
+using loops::IndexId;
+using loops::none;
+using loops::Reducer;
+
+namespace {
+
+constexpr size_t max_repeat_depth = 4;  // deeper ones are priced by their outputs only
+
+// The repeats around a statement, each in a range of its steps.
+struct Around {
+  std::vector<IndexId> counters;
+  std::vector<Range> steps;
+  Bits counted_elsewhere = 0;
+  size_t operation = none;  // of the outermost repeat
+  size_t trial = none;      // only what is read of arrays at this depth of repeats and deeper is noted, nothing counts
+  bool counts() const { return trial == none; }
+};
+
+class Analyzer {
+ public:
+  Analyzer(const loops::Program& program, const KnownValues& known)
+      : program_(program),
+        structure_(program),
+        footprints_(program, structure_, known),
+        counter_(program, structure_),
+        linear_(program, structure_),
+        demanded_(program.arrays.size()),
+        maker_(program.arrays.size(), none),
+        depth_(program.arrays.size(), 0),
+        view_(program.arrays.size(), nullptr),
+        scatter_(program.arrays.size(), nullptr),
+        is_input_(program.arrays.size(), false) {
+    for (const ArrayId input : program.inputs) is_input_[input] = true;
+  }
+
+  Analysis run() {
+    place(program_.statements, none);
+    demand_outputs();
+    Around around;
+    visit(program_.statements, around);
+    collect();
+    return std::move(out_);
+  }
+
+ private:
+  const Shape& shape(ArrayId id) const { return program_.arrays[id].shape; }
+  double bytes_of(ArrayId array, double elements) const { return elements * bits(program_.arrays[array].dtype) / 8.0; }
+
+  // ---- operators ----
+  void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
+    for (const loops::Statement& statement : block) {
+      const size_t operation = outer == none ? operation_of(statement) : outer;
+      operation_of_[&statement] = operation;
+      if (outer == none) operations_[operation].statements.push_back(&statement);
+      for (const ArrayId result : loops::results_of(statement)) {
+        maker_[result] = uint32_t(operation);
+        depth_[result] = depth;
+      }
+      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+        for (const auto& carry : repeat->carries) {
+          maker_[carry.inner] = uint32_t(operation);
+          depth_[carry.inner] = depth + 1;
+        }
+        place(repeat->body, operation, depth + 1);
+      } else if (const auto* compute = std::get_if<Compute>(&statement.node); compute && compute->is_view) {
+        view_[compute->result] = compute;
+      } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+        scatter_[scatter->result] = scatter;
+      }
+    }
+  }
+  size_t operation_of(const loops::Statement& statement) {
+    if (statement.group == none) {
+      operations_.push_back({.name = program_.arrays[loops::results_of(statement)[0]].name});
+      return operations_.size() - 1;
+    }
+    const auto [found, fresh] = by_group_.emplace(statement.group, operations_.size());
+    if (fresh) {
+      const std::string& name = program_.groups[statement.group];
+      operations_.push_back({.name = name.empty() ? "output" : name});
+    }
+    return found->second;
+  }
+
+  // ---- demand ----
+  void demand_outputs() {
+    for (const loops::Output& output : program_.outputs) {
+      ArrayId storage = output.array;
+      while (view_[storage] != nullptr) storage = program_.exprs[view_[storage]->body].args[0];
+      if (is_input_[storage]) continue;  // an input, or a view of one, is returned as it is
+      if (output.replaces != none) in_place_.emplace(output.array, output.replaces);
+      demanded_[structure_.first_equal(output.array)].add(Piece::whole(shape(output.array)));
+      returned_.insert(output.array);
+    }
+  }
+  void want(const Around& around, size_t reader, ArrayId array, Piece piece) {
+    if (piece.bounds_empty()) return;
+    array = structure_.first_equal(array);
+    if (!around.counts() && depth_[array] < around.trial) return;
+    if (around.counts()) {
+      if (in_view_ && around.counters.empty())
+        used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
+      else
+        read_by_[{reader, array}].add(piece);
+    }
+    demanded_[array].add(std::move(piece));
+  }
+
+  void visit(const std::vector<loops::Statement>& block, Around& around) {
+    for (size_t i = block.size(); i-- > 0;) {
+      const size_t operation = operation_of_.at(&block[i]);
+      std::visit([&](const auto& node) { visit(node, around, operation); }, block[i].node);
+    }
+  }
+
+  void visit(const loops::Constant&, Around&, size_t) {}
+
+  void visit(const loops::Opaque& node, Around& around, size_t operation) {
+    const bool needed = std::any_of(node.results.begin(), node.results.end(),
+                                    [&](ArrayId result) { return !demanded_[result].empty(); });
+    if (!needed) return;
+    if (around.counts()) {
+      operations_[operation].opaque = true;
+      if (seen_opaque_.insert(&node).second) ++opaque_[node.name];
+    }
+    for (const ArrayId operand : node.operands) want(around, operation, operand, Piece::whole(shape(operand)));
+  }
+
+  // ---- repeats ----
+  // The last step must give what is wanted of the results. What it reads of the carried arrays is what the step before
+  // must give, and so on: if that step reads as much itself, all steps before do. Step 0 reads the initial values.
+  void visit(const loops::Repeat& node, Around& around, size_t operation) {
+    const int64_t steps = program_.indices[node.counter].extent;
+    std::vector<Region> wanted;
+    for (const ArrayId result : node.results) wanted.push_back(demanded_[result]);
+    const size_t carried = node.carries.size();
+    if (std::all_of(wanted.begin(), wanted.end(), [](const Region& region) { return region.empty(); })) return;
+    if (steps == 0 || around.counters.size() >= max_repeat_depth) {
+      for (size_t i = 0; i < carried && steps == 0; ++i) pass_on(around, operation, node.carries[i].init, wanted[i]);
+      return;
+    }
+    std::vector<Region> finally(wanted.begin(), wanted.begin() + int64_t(carried));
+    const std::vector<Region> stacked(wanted.begin() + int64_t(carried), wanted.end());
+    const Bits own = bit(around.counters.size());
+
+    Around last = around;
+    if (steps > 1) last.counted_elsewhere |= own;
+    std::vector<Region> before = round(node, last, {steps - 1, steps - 1, 1}, finally, stacked);
+    if (steps == 1) {
+      for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, before[i]);
+      return;
+    }
+    Around trial = around;
+    if (trial.counts()) trial.trial = around.counters.size() + 1;
+    const std::vector<Region> again = round(node, trial, {0, 0, 1}, before, stacked);
+    bool steady = true;
+    for (size_t i = 0; i < carried; ++i) steady &= again[i].contains(before[i]);
+    if (!steady) before.assign(carried, Region{});  // claim nothing but the stacked results
+    round(node, around, {0, steps - 2, 1}, before, stacked);
+    const std::vector<Region> initial = steady ? again : round(node, trial, {0, 0, 1}, before, stacked);
+    for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, initial[i]);
+  }
+
+  void pass_on(const Around& around, size_t operation, ArrayId array, const Region& region) {
+    for (const Piece& piece : region.pieces()) want(around, operation, array, piece);
+  }
+
+  // Walks the body for some of the steps; gives what they read of the carried arrays.
+  std::vector<Region> round(const loops::Repeat& node, Around around, Range steps, const std::vector<Region>& next,
+                            const std::vector<Region>& stacked) {
+    clear(node.body);
+    for (const auto& carry : node.carries) demanded_[carry.inner] = {};
+    for (size_t i = 0; i < node.carries.size(); ++i)
+      for (const Piece& piece : next[i].pieces()) demanded_[structure_.first_equal(node.carries[i].next)].add(piece);
+    for (size_t i = 0; i < stacked.size(); ++i)
+      for (Piece piece : stacked[i].pieces()) {
+        const Range at = piece.box[0];
+        if (at.lo > steps.lo || at.hi < steps.hi || at.step != 1 || piece.floating) continue;  // not in all these steps
+        const bool tied = std::any_of(piece.cuts.begin(), piece.cuts.end(),
+                                      [](const HalfSpace& cut) { return cut.terms[0].first == 0; });
+        if (tied) continue;
+        piece.box.erase(piece.box.begin());
+        for (HalfSpace& cut : piece.cuts)
+          for (auto& term : cut.terms) --term.first;
+        demanded_[structure_.first_equal(node.stacked[i])].add(std::move(piece));
+      }
+    around.counters.push_back(node.counter);
+    around.steps.push_back(steps);
+    visit(node.body, around);
+    std::vector<Region> reads;
+    for (const auto& carry : node.carries) reads.push_back(demanded_[carry.inner]);
+    return reads;
+  }
+  void clear(const std::vector<loops::Statement>& block) {
+    for (const loops::Statement& statement : block) {
+      for (const ArrayId result : loops::results_of(statement)) demanded_[result] = {};
+      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) clear(repeat->body);
+    }
+  }
+
+  // ---- scatters ----
+  Piece whole_of(const Domain& domain, const Around& around) const {
+    Piece piece;
+    for (size_t v = 0; v < domain.first_counter(); ++v)
+      piece.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
+    piece.box.insert(piece.box.end(), around.steps.begin(), around.steps.end());
+    return piece;
+  }
+
+  void visit(const loops::Scatter& node, Around& around, size_t operation) {
+    if (demanded_[node.result].empty()) return;
+    const Domain domain = domain_of(node, around.counters);
+    Piece points = whole_of(domain, around);
+    cut_to_wanted(node, domain, points);
+    double writes = 0;
+    if (!points.bounds_empty()) {
+      for (const ExprId subscript : node.target) demand_reads(subscript, domain, points, around, operation);
+      if (!may_miss(node, domain)) {
+        if (around.counts())
+          operations_[operation].work.add(counter_.of(node, {domain, points, around.counted_elsewhere}));
+        demand_reads(node.body, domain, points, around, operation);
+      }
+      std::vector<int> own(node.domain.size());
+      for (size_t i = 0; i < own.size(); ++i) own[i] = int(i);
+      writes = count(project(points, own));
+    }
+    want_copied(node, writes, around, operation);
+  }
+
+  // Whether the data may send all writes to where nothing is wanted.
+  bool may_miss(const loops::Scatter& node, const Domain& domain) const {
+    const auto& wanted = demanded_[node.result].pieces();
+    if (wanted.size() == 1 && wanted[0] == Piece::whole(shape(node.result))) return false;
+    return std::any_of(node.target.begin(), node.target.end(),
+                       [&](ExprId subscript) { return !structure_.affine(subscript, domain); });
+  }
+
+  // Only writes that land in a demanded element count.
+  void cut_to_wanted(const loops::Scatter& node, const Domain& domain, Piece& points) const {
+    const auto& wanted = demanded_[node.result].pieces();
+    for (size_t d = 0; d < node.target.size(); ++d) {
+      const auto subscript = structure_.affine(node.target[d], domain);
+      if (!subscript) continue;
+      Range range{0, shape(node.result)[d] - 1, 1};
+      if (wanted.size() == 1 && !wanted[0].floating) range = wanted[0].box[d];
+      HalfSpace above{range.hi - subscript->constant, subscript->terms},
+          below{subscript->constant - range.lo, subscript->terms};
+      for (auto& term : above.terms) term.second = -term.second;
+      points.cut(std::move(below));
+      points.cut(std::move(above));
+    }
+    if (node.reducer != Reducer::sum) return;
+    for (const HalfSpace& cut : structure_.outside(node.body, Void::zero, domain)) points.cut(cut);
+  }
+
+  // The copy of the initial array reads what is wanted and not overwritten: at the least, all of it but as many
+  // elements as there are writes.
+  void want_copied(const loops::Scatter& node, double writes, const Around& around, size_t operation) {
+    if (node.init_array == none) return;
+    const auto in_place = in_place_.find(node.result);
+    if (in_place != in_place_.end() && in_place->second == node.init_array) return;
+    const bool replaces = node.reducer == Reducer::set;
+    for (Piece piece : demanded_[node.result].pieces()) {
+      if (replaces && writes > 0) {
+        if (piece.box.empty() || !piece.cuts.empty()) continue;
+        double row = 1;
+        for (size_t i = 1; i < piece.box.size(); ++i) row *= double(piece.box[i].count());
+        const double rows = std::min(double(piece.box[0].count()), (writes + row - 1) / row);
+        piece.box[0].hi -= int64_t(rows) * piece.box[0].step;
+      }
+      piece.floating |= replaces && writes > 0;
+      want(around, operation, node.init_array, std::move(piece));
+    }
+  }
+
+  // ---- computed statements ----
+  static void fix(Piece& points, int variable) {
+    Range& range = points.box[size_t(variable)];
+    range.hi = range.lo;
+    for (HalfSpace cut : std::exchange(points.cuts, {})) {
+      for (auto& [v, c] : cut.terms)
+        if (v == variable) {
+          cut.constant += c * range.lo;
+          c = 0;
+        }
+      points.cut(std::move(cut));
+    }
+  }
+
+  void visit(const Compute& node, Around& around, size_t operation) {
+    if (demanded_[node.result].empty()) return;
+    const Domain domain = domain_of(node, around.counters);
+    const Piece whole = whole_of(domain, around);
+    const Region wanted = demanded_[node.result];  // a scan adds to it
+    const bool is_sum = node.reducer == Reducer::sum || node.reducer == Reducer::none;
+    Cuts nothing = is_sum ? structure_.outside(node.body, Void::zero, domain) : Cuts{};
+    if (node.reducer == Reducer::none || node.reducer == Reducer::max) {
+      const Cuts more = structure_.outside(node.body, Void::negative_infinity, domain);
+      nothing.insert(nothing.end(), more.begin(), more.end());
+    }
+    const Bits picked = is_sum ? structure_.picks(node.body, domain) : 0;
+    for (Piece points : wanted.pieces()) {
+      points.floating = false;
+      extend_scan(node, points);
+      points.box.insert(points.box.end(), whole.box.begin() + int64_t(domain.loops), whole.box.end());
+      // Where the value is known by structure, nothing needs to be computed or read.
+      for (const HalfSpace& cut : nothing) points.cut(cut);
+      for (size_t v = 0; v < domain.first_counter(); ++v)
+        if (picked & bit(v)) fix(points, int(v));
+      if (points.bounds_empty()) continue;
+      if (!node.is_view && around.counts()) count_work(node, domain, points, around, operation);
+      in_view_ = node.is_view;
+      demand_reads(node.body, domain, points, around, operation, node.result);
+      in_view_ = false;
+    }
+  }
+
+  void count_work(const Compute& node, const Domain& domain, const Piece& points, const Around& around,
+                  size_t operation) {
+    const Needed needed{domain, points, around.counted_elsewhere};
+    const Work work = counter_.of(node, needed);
+    operations_[operation].work.add(work);
+    linear_.note(node, needed, work);
+  }
+
+  // The last element of a running total takes all those before.
+  void extend_scan(const Compute& node, Piece& points) const {
+    for (size_t d = 0; d < node.loops.size(); ++d) {
+      if (program_.indices[node.loops[d]].kind != loops::IndexKind::scan) continue;
+      if (points.cuts.empty() && reads_previous(node.body, node.result, d, node.loops[d]))
+        points.box[d].lo = 0, points.box[d].step = 1;
+    }
+  }
+  // Whether the value always reads the element one step before.
+  bool reads_previous(ExprId id, ArrayId own, size_t dimension, IndexId index) const {
+    const Expr& e = program_.exprs[id];
+    if (e.kind == ExprKind::read) {
+      if (e.args[0] != own) return false;
+      const auto form = structure_.affine(loops::subscripts_of(program_, e)[dimension], Domain{{index}, 1, 0});
+      return form && form->constant == -1 && form->terms == std::vector<std::pair<int, int64_t>>{{0, 1}};
+    }
+    if (e.kind == ExprKind::cast) return reads_previous(e.args[0], own, dimension, index);
+    if (e.kind != ExprKind::call || e.function == Function::select) return false;
+    for (int i = 0; i < loops::info(e.function).arity; ++i)
+      if (reads_previous(e.args[i], own, dimension, index)) return true;
+    return false;
+  }
+
+  void demand_reads(ExprId id, const Domain& domain, const Piece& points, const Around& around, size_t operation,
+                    ArrayId own = none) {
+    if (points.bounds_empty()) return;
+    const Expr& e = program_.exprs[id];
+    switch (e.kind) {
+      case ExprKind::literal:
+      case ExprKind::index: return;
+      case ExprKind::cast: return demand_reads(e.args[0], domain, points, around, operation, own);
+      case ExprKind::call:
+        if (e.function == Function::select) return demand_select(e, domain, points, around, operation, own);
+        for (int i = 0; i < loops::info(e.function).arity; ++i)
+          demand_reads(e.args[i], domain, points, around, operation, own);
+        return;
+      case ExprKind::read: break;
+    }
+    const ExprId* subscripts = loops::subscripts_of(program_, e);
+    for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, around, operation, own);
+    if (e.args[0] == own) return;  // a scan's own past
+    Footprint footprint = footprints_.of(shape(e.args[0]), subscripts, e.has_fill, domain, points);
+    if (footprint.piece.floating && is_input_[e.args[0]] && around.counts()) {
+      double& most = expected_[e.args[0]];
+      most = std::max(most, std::min(footprint.expected, double(product(shape(e.args[0])))));
+    }
+    for (Piece& piece : footprint.pieces()) want(around, operation, e.args[0], std::move(piece));
+  }
+  void demand_select(const Expr& e, const Domain& domain, const Piece& points, const Around& around, size_t operation,
+                     ArrayId own) {
+    demand_reads(e.args[0], domain, points, around, operation, own);
+    if (is_branch(structure_, e, domain)) {
+      branches_ = true;
+      return;
+    }
+    for (const bool truth : {true, false})
+      demand_reads(e.args[truth ? 1 : 2], domain, cut_by(points, structure_.implied(e.args[0], truth, domain)), around,
+                   operation, own);
+  }
+  static double product(const Shape& extents) {
+    double total = 1;
+    for (const int64_t extent : extents) total *= double(extent);
+    return total;
+  }
+
+  // ---- totals ----
+  void collect() {
+    for (const ArrayId input : program_.inputs) {
+      const double least = demanded_[input].points();
+      out_.input_bytes += bytes_of(input, least);
+      if (const auto expected = expected_.find(input); expected != expected_.end())
+        out_.expected_gather_bytes += bytes_of(input, std::max(0.0, expected->second - least));
+    }
+    out_.output_bytes = output_bytes();
+    for (auto& [key, region] : read_by_) {
+      const auto [reader, array] = key;
+      const bool inside = maker_[array] != none && maker_[array] == reader;
+      if (inside) continue;
+      operations_[reader].operand_bytes += bytes_of(array, region.points());
+      if (maker_[array] != none) used_outside_.insert(array);
+    }
+    // An array that is read and not returned needs no memory of its own if an equal one is returned.
+    std::set<ArrayId> served;
+    for (const ArrayId array : returned_)
+      if (const ArrayId first = structure_.first_equal(array); !returned_.contains(first)) served.insert(first);
+    used_outside_.insert(returned_.begin(), returned_.end());
+    for (const ArrayId array : used_outside_) {
+      if (maker_[array] == none || view_[array] != nullptr || served.contains(array)) continue;
+      const double elements =
+          structure_.first_equal(array) == array ? demanded_[array].points() : product(shape(array));
+      operations_[maker_[array]].result_bytes +=
+          in_place_.contains(array) ? in_place_bytes(array) : bytes_of(array, elements);
+    }
+    for (Operation& operation : operations_) {
+      if (operation.work.empty() && operation.bytes() == 0) continue;
+      out_.work.add(operation.work);
+      out_.operations.push_back(std::move(operation));
+    }
+    out_.algebraic = linear_.total(out_.work);
+    out_.opaque = opaque_;
+    if (branches_) out_.assumptions.emplace_back("a branch is chosen by data; neither side is counted");
+    if (out_.expected_gather_bytes > 0)
+      out_.assumptions.emplace_back(
+          "indices are not known: a gather counts the fewest rows that any indices could touch");
+  }
+
+  // Storage that is returned, each element once; a view of an input writes nothing.
+  double output_bytes() {
+    std::map<ArrayId, Region> written;
+    double total = 0;
+    for (const ArrayId array : returned_) {
+      if (in_place_.contains(array)) {
+        total += in_place_bytes(array);
+        continue;
+      }
+      std::vector<Piece> pieces{Piece::whole(shape(array))};
+      ArrayId storage = array;
+      for (; view_[storage] != nullptr; storage = program_.exprs[view_[storage]->body].args[0]) {
+        const Expr& read = program_.exprs[view_[storage]->body];
+        std::vector<Piece> seen;
+        for (const Piece& piece : pieces) {
+          const Footprint footprint = footprints_.of(shape(read.args[0]), loops::subscripts_of(program_, read),
+                                                     read.has_fill, domain_of(*view_[storage], {}), piece);
+          for (Piece& part : footprint.pieces()) seen.push_back(std::move(part));
+        }
+        pieces = std::move(seen);
+      }
+      for (Piece& piece : pieces)
+        if (!is_input_[storage]) written[storage].add(std::move(piece));
+    }
+    for (const auto& [array, region] : written) total += bytes_of(array, region.points());
+    return total;
+  }
+  // An update in place writes the places it scatters to; anything else is written whole.
+  double in_place_bytes(ArrayId array) const {
+    const loops::Scatter* scatter = scatter_[array];
+    if (scatter == nullptr || scatter->init_array != in_place_.at(array)) return bytes_of(array, product(shape(array)));
+    const Domain domain = domain_of(*scatter, {});
+    const Footprint touched =
+        footprints_.of(shape(array), scatter->target.data(), true, domain, whole_of(domain, Around{}));
+    Region region;
+    for (Piece& piece : touched.pieces()) region.add(std::move(piece));
+    return bytes_of(array, region.points());
+  }
+
+  const loops::Program& program_;
+  const Structure structure_;
+  const Footprints footprints_;
+  WorkCounter counter_;
+  LinearPrograms linear_;
+  std::vector<Region> demanded_;
+  std::vector<uint32_t> maker_;  // the operation that makes an array; none for inputs
+  std::vector<size_t> depth_;    // repeats around the statement that makes it
+  std::vector<const Compute*> view_;
+  std::vector<const loops::Scatter*> scatter_;
+  std::vector<bool> is_input_;
+  std::unordered_map<const loops::Statement*, size_t> operation_of_;
+  std::vector<Operation> operations_;
+  std::unordered_map<uint32_t, size_t> by_group_;
+  std::map<std::pair<size_t, ArrayId>, Region> read_by_;
+  std::map<ArrayId, ArrayId> in_place_;
+  std::map<ArrayId, double> expected_;
+  std::set<ArrayId> returned_;
+  std::set<ArrayId> used_outside_;
+  std::map<std::string, int64_t> opaque_;
+  std::set<const loops::Opaque*> seen_opaque_;
+  bool in_view_ = false;
+  bool branches_ = false;
+  Analysis out_;
+};
+
+}  // namespace
+
+Analysis analyze(const loops::Program& program, const KnownValues& known) { return Analyzer(program, known).run(); }
+
+}  // namespace lightline::demand

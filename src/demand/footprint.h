@@ -1,0 +1,83 @@
+// The elements that a read touches.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/tensor.h"
+#include "demand/structure.h"
+
+namespace lightline::demand {
+
+// Values of integer inputs, where they are known.
+using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
+
+struct Footprint {
+  Piece piece;                // of the array read: the elements touched, or fewer
+  size_t dimension = 0;       // whose values come in blocks, if there are any
+  std::vector<Range> blocks;  // such as the first half of every head: each gives a piece
+  std::vector<Piece> pieces() const;
+  double expected = 0;  // elements that a gather usually touches; equal to the piece's if nothing depends on data
+};
+
+class Footprints {
+ public:
+  Footprints(const loops::Program& program, const Structure& structure, const KnownValues& known)
+      : program_(program), structure_(structure), known_(known) {}
+
+  // Elements of an array under these subscripts, over `points` of the domain. With `may_leave`, subscripts outside the
+  // array touch nothing.
+  Footprint of(const Shape& extents, const loops::ExprId* subscripts, bool may_leave, const Domain& domain,
+               Piece points) const;
+
+ private:
+  // Values outside are moved to the nearest inside.
+  struct Clamp {
+    int64_t low = -greatest_kept;
+    int64_t high = greatest_kept;
+    bool is_used() const { return low > -greatest_kept || high < greatest_kept; }
+    int64_t operator()(int64_t value) const { return std::min(high, std::max(low, value)); }
+    bool operator==(const Clamp&) const = default;
+  };
+  // (affine form div `divide`) mod `modulo`, plus `shift`, clamped; no modulo if it is 0
+  struct Quotient {
+    HalfSpace of;
+    int64_t divide = 1;
+    int64_t modulo = 0;
+    int64_t shift = 0;
+    Clamp clamp;
+    int variable = -1;  // that stands for it
+    bool is_same(const Quotient& other) const {
+      return divide == other.divide && modulo == other.modulo && shift == other.shift && clamp == other.clamp;
+    }
+  };
+  struct Subscript {
+    HalfSpace affine;
+    std::vector<std::pair<int64_t, Quotient>> quotients;  // with coefficients
+    Clamp clamp;                                          // of the whole
+    bool by_data = false;
+  };
+  Subscript subscript_of(loops::ExprId expr, const Domain& domain) const;
+  bool decompose(loops::ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_quotient(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_clamp(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool read_clamp(const loops::Expr& e, loops::ExprId& inner, Clamp& clamp) const;
+  void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
+  static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
+  static void fix(Piece& points, size_t variable);
+  static void separate(const std::vector<Subscript>& subscripts, Piece& points);
+  double known_values(loops::ExprId expr, const Domain& domain, const Piece& points) const;
+  int64_t evaluate(loops::ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
+
+  const loops::Program& program_;
+  const Structure& structure_;
+  const KnownValues& known_;
+};
+
+// The values of constant + terms over a piece within [0, extent) as runs, such as 256 h + d with d < 128; the longest
+// one alone where there are too many.
+std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
+// The longest run of neighbouring values of constant + terms over a piece, within [0, extent).
+Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
+
+}  // namespace lightline::demand

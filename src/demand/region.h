@@ -1,0 +1,78 @@
+// Sets of integer points: boxes cut by half-spaces, and disjoint unions of them. Whatever can not be kept exactly
+// becomes smaller, never larger, so that every count is a lower bound of the true one.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace lightline::demand {
+
+// lo, lo + step, ..., at most hi. Empty if hi < lo.
+struct Range {
+  int64_t lo = 0;
+  int64_t hi = -1;
+  int64_t step = 1;
+  int64_t count() const { return hi < lo ? 0 : (hi - lo) / step + 1; }
+  bool operator==(const Range&) const = default;
+  auto operator<=>(const Range&) const = default;
+};
+
+// constant + sum of coefficient * variable >= 0
+struct HalfSpace {
+  int64_t constant = 0;
+  std::vector<std::pair<int, int64_t>> terms;  // by ascending variable, no zero coefficients
+  bool operator==(const HalfSpace&) const = default;
+  auto operator<=>(const HalfSpace&) const = default;
+};
+
+// Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
+inline constexpr int64_t greatest_kept = int64_t(1) << 48;
+inline bool is_kept(int64_t value) { return value >= -greatest_kept && value <= greatest_kept; }
+// a * b, if it is kept.
+inline bool multiply(int64_t a, int64_t b, int64_t& into) {
+  return !__builtin_mul_overflow(a, b, &into) && is_kept(into);
+}
+
+struct Piece {
+  std::vector<Range> box;
+  std::vector<HalfSpace> cuts;
+  bool floating = false;  // as many points as the box has, but nobody knows where: what a gather touches
+  bool operator==(const Piece&) const = default;
+  auto operator<=>(const Piece&) const = default;
+
+  static Piece whole(const std::vector<int64_t>& extents);
+  bool is_box() const { return cuts.empty(); }
+  // Adds a cut; one that only bounds a single variable shrinks the box instead.
+  void cut(HalfSpace half_space);
+  bool bounds_empty() const;  // the box has no points (cuts may empty it too)
+};
+
+// The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the
+// count is that of a box inside.
+double count(const Piece& piece);
+
+// The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller.
+Piece project(const Piece& piece, const std::vector<int>& kept);
+
+// True if every point of `a` is seen at once to be in `b`.
+bool contained(const Piece& a, const Piece& b);
+
+// A union of points, in whatever order they were added.
+class Region {
+ public:
+  void add(Piece piece);
+  bool empty() const { return added_.empty(); }
+  bool contains(const Region& other) const;
+  // The same points as disjoint pieces; overlaps that can not be split exactly are dropped.
+  const std::vector<Piece>& pieces() const;
+  double points() const;
+
+ private:
+  std::vector<Piece> added_;
+  mutable std::vector<Piece> pieces_;
+  mutable bool current_ = true;  // pieces_ says the same as added_
+};
+
+}  // namespace lightline::demand

@@ -1,0 +1,100 @@
+#include "frontend/load/load.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "frontend/export/json_fields.h"
+#include "frontend/export/torch_export.h"
+#include "frontend/fx/fx_text.h"
+#include "frontend/fx/samples.h"
+#include "frontend/stablehlo/stablehlo.h"
+
+namespace lightline::frontend {
+namespace {
+
+std::string_view key_of(Form form) { return form == Form::training ? "training" : "core"; }
+
+std::string stem(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
+  return name.substr(0, name.find('.'));
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (uint8_t(c) < 0x20)
+      out += fmt::format("\\u{:04x}", int(c));
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+// Programs are the members with a graph_module, or StableHLO text.
+bool is_program_key(std::string_view key) { return key == "training" || key == "core" || key == "stablehlo"; }
+
+}  // namespace
+
+bool is_corpus(const std::string& path) {
+  if (is_folder(path)) return !is_sample_folder(path);
+  if (is_sample_archive(path)) return true;
+  std::string_view name = path;
+  for (const std::string_view suffix : {".xz", ".zst"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  return name.ends_with(".jsonl");
+}
+
+Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry) {
+  if (is_folder(path) || is_sample_archive(path)) {
+    int64_t number = 0;
+    return for_each_sample(path, [&](const std::string& name, std::string text) {
+      return entry({++number, name, std::move(text), ""});
+    });
+  }
+  simdjson::dom::parser parser;
+  return for_each_line(path, [&](int64_t number, std::string_view line) -> Status {
+    if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return Ok{};
+    CorpusEntry e;
+    e.line = number;
+    e.name = fmt::format("line {}", number);
+    JsonObject o;
+    if (const auto root = parse_json(parser, line); root.ok() && root->get(o) == simdjson::SUCCESS) {
+      for (const auto& [key, value] : o) {
+        std::string_view text;
+        if (key == key_of(form)) e.program = simdjson::minify(value);
+        if (key == "stablehlo" && e.program.empty() && value.get(text) == simdjson::SUCCESS) e.program = text;
+        if (is_program_key(key)) continue;
+        if (!e.carried.empty()) e.carried += ',';
+        e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
+        if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
+          e.name = std::string(text);
+      }
+    }
+    return entry(e);
+  });
+}
+
+Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file) {
+  if (content.empty())
+    return Error{ErrorCode::parse,
+                 fmt::format("there is no program in {} form", key_of(form)),
+                 "corpus entries hold programs under \"training\" and \"core\", or text under \"stablehlo\"",
+                 {std::string(file)}};
+  const bool zip = content.starts_with("PK");
+  const bool mlir = !zip && looks_like_stablehlo(content);
+  LL_TRY(graph::Graph graph, zip                   ? parse_pt2(content, file)
+                             : mlir                ? parse_stablehlo(content, file)
+                             : is_fx_text(content) ? parse_fx_text(content, file)
+                                                   : parse_torch_export(content, file));
+  graph.name = stem(file);
+  return graph;
+}
+
+Result<graph::Graph> load_graph(const std::string& path, Form form) {
+  LL_TRY(const std::string content, is_sample_folder(path) ? read_sample(path) : read_file(path));
+  return parse_graph(content, form, path);
+}
+
+}  // namespace lightline::frontend

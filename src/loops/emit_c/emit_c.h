@@ -1,0 +1,18 @@
+// Program to one C function: tiled, vectorisable loops with fused elementwise chains and packed contractions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "loops/ir/program.h"
+
+namespace lightline::loops {
+
+// A complete C translation unit. Each program becomes `int NAME(const struct ll_host*, const void* const* inputs,
+// void* const* outputs)`; NAME is `symbol` for one program, `symbol_0`, `symbol_1`, ... for several.
+Result<std::string> emit_c(const Program& program, std::string_view symbol = "lightline_main");
+Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol = "lightline_main");
+
+}  // namespace lightline::loops

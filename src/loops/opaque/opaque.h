@@ -1,0 +1,16 @@
+// Executable built-ins for opaque operations, shared by the interpreter and emitted code.
+#pragma once
+
+#include <vector>
+
+#include "base/error.h"
+#include "base/tensor.h"
+#include "loops/ir/program.h"
+
+namespace lightline::loops {
+
+// Fills `results` (allocated by the caller with the declared types) from `operands`.
+Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands,
+                  const std::vector<Tensor*>& results);
+
+}  // namespace lightline::loops

@@ -1,0 +1,256 @@
+// How kernels run: which loop is innermost, which kernels share loops, which are contractions.
+#include <algorithm>
+#include <unordered_set>
+
+#include "loops/plan/steps.h"
+
+namespace lightline::loops::plan {
+namespace {
+
+// Reduction rows shorter than this do not fill a vector.
+constexpr int64_t short_row = 8;
+// Intermediate rows up to this size stay in a core's own cache.
+constexpr int64_t largest_row_bytes = 512 << 10;
+// A shared outer loop should leave work for this many threads, unless there is little work.
+constexpr int64_t wanted_threads = 16;
+constexpr double little_work = 1 << 20;
+
+struct Stride {
+  bool is_known = false;
+  int64_t value = 0;
+};
+
+template <class Visit>
+void for_each_load(const Nodes& nodes, NodeId root, Visit visit) {
+  nodes.for_each(root, [&](const Node& node, NodeId) {
+    if (node.kind == NodeKind::load) visit(node);
+  });
+}
+
+// How far apart neighbours along `var` are read.
+Stride stride_along(Nodes& nodes, const Program& program, const Node& load, VarId var) {
+  const std::vector<NodeId> subscripts(nodes.operands(load).begin(), nodes.operands(load).end());
+  const auto coefficient =
+      nodes.coefficient(nodes.position(subscripts, row_major(program.arrays[load.array].shape)), var);
+  return {coefficient.has_value(), coefficient.value_or(0)};
+}
+
+std::vector<Node> loads_of(const Nodes& nodes, NodeId root) {
+  std::vector<Node> loads;
+  for_each_load(nodes, root, [&](const Node& node) { loads.push_back(node); });
+  return loads;
+}
+
+// Contiguous reads are good along a vector, repeated ones fair, scattered ones bad.
+int score(Nodes& nodes, const Program& program, const std::vector<Node>& loads, VarId var) {
+  int sum = 0;
+  for (const Node& load : loads) {
+    const Stride stride = stride_along(nodes, program, load, var);
+    sum += !stride.is_known ? -3 : stride.value == 1 ? 2 : stride.value == 0 ? 1 : -3;
+  }
+  return sum;
+}
+
+void choose_reduction_order(Nodes& nodes, const Program& program, Kernel& kernel, const std::vector<Node>& loads) {
+  const bool in_order = kernel.reducer == Reducer::argmax || kernel.reducer == Reducer::argmin ||
+                        compute_type(kernel.accumulator) != kernel.accumulator;
+  const auto value = [&](VarId var) {
+    return score(nodes, program, loads, var) - (nodes.extent(var) < short_row ? 4 : 0);
+  };
+  auto best = std::ranges::max_element(kernel.reduced, {}, value);
+  if (in_order) best = kernel.reduced.end() - 1;
+  if (!kernel.loops.empty() && kernel.loops.back() != kernel.scan) {
+    const int along_row = value(kernel.loops.back());
+    const int along_reduction = in_order ? value(*best) - 1 : value(*best);
+    kernel.tiled = along_row >= along_reduction && nodes.extent(kernel.loops.back()) >= 4;
+  }
+  if (!kernel.tiled && !in_order) std::rotate(best, best + 1, kernel.reduced.end());
+  const bool vector_order = !in_order || kernel.tiled;
+  kernel.scalar_only = !vector_order;
+}
+
+VarId transposed_loop(Nodes& nodes, const Program& program, const Kernel& kernel, const std::vector<Node>& loads) {
+  if (kernel.loops.size() < 2 || kernel.scan != none) return none;
+  const VarId row = kernel.loops.back();
+  if (nodes.extent(row) < 16) return none;
+  for (const Node& load : loads) {
+    const Stride stride = stride_along(nodes, program, load, row);
+    if (!stride.is_known || std::abs(stride.value) < 16) continue;
+    for (const VarId other : kernel.loops)
+      if (other != row && nodes.extent(other) >= 16 && stride_along(nodes, program, load, other).value == 1)
+        return other;
+  }
+  return none;
+}
+
+// Whether the first `depth` loops of `producer` are read by `reader` at its own loops.
+bool reads_same_iteration(const Nodes& nodes, const Node& load, const Kernel& producer, size_t depth,
+                          std::span<const VarId> reader) {
+  for (size_t level = 0; level < depth; ++level) {
+    const auto dimension = std::ranges::find(producer.dims, producer.loops[level]) - producer.dims.begin();
+    if (!nodes.is_var(nodes.operands(load)[size_t(dimension)], reader[level])) return false;
+  }
+  return true;
+}
+
+// Outer loops that the two can share.
+size_t common_depth(const Nodes& nodes, const Kernel& producer, const Kernel& reader) {
+  const size_t most = std::min(producer.shared_loops(), reader.shared_loops());
+  size_t depth = 0;
+  while (depth < most && nodes.extent(producer.loops[depth]) == nodes.extent(reader.loops[depth])) ++depth;
+  for_each_load(nodes, reader.body, [&](const Node& load) {
+    if (load.array != producer.result) return;
+    while (depth > 0 && !reads_same_iteration(nodes, load, producer, depth, reader.loops)) --depth;
+  });
+  return depth;
+}
+
+// A scan that reads its past at other points of a loop around it must be the outermost itself.
+void choose_scan_order(const Nodes& nodes, Kernel& kernel) {
+  const auto scan = std::ranges::find(kernel.loops, kernel.scan);
+  if (scan == kernel.loops.end()) return;
+  bool stays = true;
+  for_each_load(nodes, kernel.body, [&](const Node& load) {
+    if (load.array == kernel.result)
+      stays &= reads_same_iteration(nodes, load, kernel, size_t(scan - kernel.loops.begin()), kernel.loops);
+  });
+  if (!stays) std::rotate(kernel.loops.begin(), scan, scan + 1);
+}
+
+}  // namespace
+
+void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
+  kernel.points = 1;
+  for (const VarId var : kernel.loops) kernel.points *= double(nodes.extent(var));
+  for (const VarId var : kernel.reduced) kernel.points *= double(nodes.extent(var));
+  if (kernel.is_empty) return;
+  nodes.for_each(kernel.body, [&](const Node& node, NodeId) {
+    if (node.kind == NodeKind::call) kernel.cost += info(node.function).transcendental_ops > 0 ? 8 : 1;
+    if (node.kind == NodeKind::load || node.kind == NodeKind::cast) kernel.cost += 1;
+  });
+  choose_scan_order(nodes, kernel);
+  const std::vector<Node> loads = loads_of(nodes, kernel.body);
+  if (kernel.reducer == Reducer::none)
+    kernel.transposed = transposed_loop(nodes, program, kernel, loads);
+  else if (!kernel.reduced.empty())
+    choose_reduction_order(nodes, program, kernel, loads);
+  const bool innermost_is_row = kernel.tiled || kernel.reduced.empty();
+  if (innermost_is_row && kernel.loops.empty()) return;
+  const VarId innermost = innermost_is_row ? kernel.loops.back() : kernel.reduced.back();
+  nodes.for_each(kernel.body, [&](const Node& node, NodeId id) {
+    if (node.kind == NodeKind::checked && nodes.depends(id, innermost)) kernel.scalar_only = true;
+  });
+}
+
+bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const Kernel& kernel) {
+  const Kernel& first = step.kernels[0];
+  if (kernel.is_empty || kernel.shared_loops() == 0 || kernel.loops[0] == kernel.scan) return false;
+  if (first.is_empty || first.shared_loops() == 0 || first.loops[0] == first.scan ||
+      nodes.extent(first.loops[0]) != nodes.extent(kernel.loops[0]))
+    return false;
+  int cost = kernel.cost;
+  int64_t threads = nodes.extent(kernel.loops[0]);
+  bool is_related = false;
+  const auto ends = [](const Kernel& k) { return k.loops.size() == 1 && k.reduced.empty(); };
+  for (const Kernel& other : step.kernels) {
+    if ((ends(kernel) || ends(other)) && kernel.scalar_only != other.scalar_only) return false;
+    cost += other.cost;
+    bool reads = false;
+    for_each_load(nodes, kernel.body, [&](const Node& load) { reads |= load.array == other.result; });
+    const size_t depth = common_depth(nodes, other, kernel);
+    if (depth == 0) return false;
+    int64_t shared = 1;
+    for (size_t level = 0; level < depth; ++level) shared *= nodes.extent(kernel.loops[level]);
+    threads = std::max(threads, shared);
+    is_related = true;
+    if (!reads) continue;
+    const int64_t row =
+        size_of(program.arrays[other.result].shape) / shared * byte_size(program.arrays[other.result].dtype);
+    if (row > largest_row_bytes) return false;
+  }
+  return is_related && cost <= 2000 && (threads >= wanted_threads || kernel.points < little_work);
+}
+
+namespace {
+
+void flatten_product(const Nodes& nodes, NodeId id, std::vector<NodeId>& factors) {
+  const Node& node = nodes[id];
+  if (node.kind == NodeKind::call && node.function == Function::mul) {
+    flatten_product(nodes, node.args[0], factors);
+    flatten_product(nodes, node.args[1], factors);
+  } else {
+    factors.push_back(id);
+  }
+}
+
+double product(const Nodes& nodes, const std::vector<VarId>& vars) {
+  double size = 1;
+  for (const VarId var : vars) size *= double(nodes.extent(var));
+  return size;
+}
+
+// Splits the factors so that those with `column` stand on the right. Fails if a side has no loop of its own.
+bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, ContractionStep& step) {
+  step.a = step.b = none;
+  step.batch.clear(), step.m.clear(), step.n.clear();
+  for (const NodeId factor : factors) {
+    NodeId& side = nodes.depends(factor, column) ? step.b : step.a;
+    side = side == none ? factor : nodes.call(Function::mul, step.type, side, factor);
+  }
+  if (step.a == none || step.b == none) return false;
+  for (const VarId var : step.kernel.loops) {
+    const bool left = nodes.depends(step.a, var), right = nodes.depends(step.b, var);
+    (left && right ? step.batch : right ? step.n : step.m).push_back(var);
+  }
+  return !step.m.empty() && !step.n.empty();
+}
+
+}  // namespace
+
+std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, const Kernel& kernel) {
+  if (kernel.reducer != Reducer::sum || kernel.reduced.empty() || kernel.scan != none || kernel.loops.size() < 2)
+    return std::nullopt;
+  if (kernel.accumulator != DType::f32 && kernel.accumulator != DType::f64) return std::nullopt;
+  ContractionStep step;
+  step.kernel = kernel;
+  step.type = kernel.accumulator;
+  step.k = kernel.reduced;
+  std::vector<NodeId> factors;
+  flatten_product(nodes, kernel.body, factors);
+  if (factors.size() < 2 || factors.size() > 8) return std::nullopt;
+  for (size_t i = kernel.loops.size(); i-- > 0;) {
+    if (!split(nodes, factors, kernel.loops[i], step)) continue;
+    double m = product(nodes, step.m), n = product(nodes, step.n);
+    const double k = product(nodes, step.k);
+    if (n < 8 && m > n) {
+      std::swap(step.m, step.n);
+      std::swap(step.a, step.b);
+      std::swap(m, n);
+    }
+    if (m < 4 || n < 8 || k < 8 || m * n * k < 16384) return std::nullopt;
+    return step;
+  }
+  return std::nullopt;
+}
+
+bool can_follow(const Nodes& nodes, const Program&, const ContractionStep& step, const Kernel& kernel) {
+  const Kernel& product = step.kernel;
+  if (kernel.reducer != Reducer::none || kernel.is_empty || kernel.scan != none || kernel.scalar_only ||
+      kernel.loops.size() != product.loops.size())
+    return false;
+  for (size_t level = 0; level < kernel.loops.size(); ++level)
+    if (nodes.extent(kernel.loops[level]) != nodes.extent(product.loops[level])) return false;
+  bool reads = false, fits = true;
+  const auto check = [&](const Node& load, const Kernel& producer) {
+    if (load.array != producer.result) return;
+    reads = true;
+    fits &= reads_same_iteration(nodes, load, producer, producer.loops.size(), kernel.loops);
+  };
+  for_each_load(nodes, kernel.body, [&](const Node& load) {
+    check(load, product);
+    for (const Kernel& earlier : step.epilogue) check(load, earlier);
+  });
+  return reads && fits;
+}
+
+}  // namespace lightline::loops::plan

@@ -1,0 +1,54 @@
+// The loop tree of a step: which kernels share which loops, and where their results live meanwhile.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "loops/plan/steps.h"
+
+namespace lightline::loops::plan {
+
+struct Nest;
+
+// A loop, or a kernel all of whose shared loops are open.
+struct Item {
+  std::unique_ptr<Nest> nest;
+  size_t member = 0;
+};
+
+struct Nest {
+  VarId var = none;
+  std::vector<Item> items;
+  std::vector<size_t> members;  // of the items, at all depths
+  size_t level = 0;             // loops around this one, of the members' sequences
+};
+
+// A kernel in the tree, in the variables of the tree's loops.
+struct Member {
+  Kernel kernel;
+  std::vector<VarId> sequence;    // the loops it runs in, outermost first; its own rows and tiles not included
+  std::vector<const Nest*> path;  // the same as nests
+  size_t shared = 0;              // nests it shares with all its readers
+  bool is_read = false;           // by another member
+  NodeId body = none;             // with flat loads
+  NodeId store = none;            // where its element goes
+  std::vector<int64_t> strides;   // of the result where it lives
+  int64_t elements = 1;           // it has there
+  ArrayId host = none;            // the stored array in whose place it lives until that is computed
+  size_t turn = 0;                // its place in the order of execution
+  size_t first_reduced() const { return kernel.tiled ? sequence.size() : kernel.loops.size(); }
+  bool is_reduced_at(size_t level) const { return level >= first_reduced(); }
+};
+
+struct Tree {
+  std::vector<Member> members;
+  std::vector<Item> items;
+};
+
+// Builds the tree, decides what each result needs to keep, and rewrites the kernels for it.
+Tree build_tree(Plan& plan, const NestStep& step, const Stored& stored);
+
+// Merges a loop with the only loop inside it where every address allows it.
+void merge_loops(Plan& plan, Tree& tree, Nest& nest);
+
+}  // namespace lightline::loops::plan

@@ -1,0 +1,186 @@
+#include "loops/run/cache.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
+#include "base/file.h"
+#include "loops/run/compile_process.h"
+
+namespace lightline::loops {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Words split(const std::string& text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// A command and its first arguments: CC may hold several words.
+Words compiler_command(const CompileOptions& options) {
+  for (const std::string& candidate : {options.compiler, environment("LIGHTLINE_CC"), environment("CC")})
+    if (Words words = split(candidate); !words.empty()) return words;
+  return {"cc"};
+}
+
+std::string cache_directory(const CompileOptions& options) {
+  if (!options.cache_directory.empty()) return options.cache_directory;
+  if (const std::string own = environment("LIGHTLINE_CACHE"); !own.empty()) return own;
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/lightline";
+  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/lightline";
+  return "";
+}
+
+// The code is made for this processor. Its name and features tell it from others.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string text, line;
+  while (std::getline(file, line) && !line.empty())
+    if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features") ||
+        line.starts_with("CPU part"))
+      text += line + "\n";
+  return text;
+}
+
+// 2 if the vector mathematics of glibc 2.35 are there, 1 for those of 2.22.
+int vector_library() {
+#if defined(__GLIBC__) && defined(__x86_64__)
+  int major = 0, minor = 0;
+  if (std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) != 2) return 0;
+  return major > 2 || minor >= 35 ? 2 : minor >= 22 ? 1 : 0;
+#else
+  return 0;
+#endif
+}
+
+struct Attempt {
+  bool vectors;
+  bool threads;
+  bool native;
+};
+
+Words flags(const CompileOptions& options, const Attempt& attempt) {
+  Words list{"-std=gnu11",
+             fmt::format("-O{}", options.optimization),
+             "-fPIC",
+             "-shared",
+             "-w",
+             "-fno-math-errno",
+             "-fno-trapping-math",
+             "-ffp-contract=fast",
+             "-fno-semantic-interposition"};
+  if (attempt.native) list.push_back("-march=native");
+  list.push_back(attempt.threads ? "-fopenmp" : "-fopenmp-simd");
+  if (attempt.vectors) list.push_back(fmt::format("-DLL_MVEC={}", vector_library()));
+  return list;
+}
+
+bool is_ours(const std::string& path, bool directory) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return false;
+  return (directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool prepare_directory(const std::string& path) {
+  if (path.empty()) return false;
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  return is_ours(path, true) && access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+Result<std::string> temporary_directory() {
+  std::string path = environment("TMPDIR");
+  path = (path.empty() ? "/tmp" : path) + "/lightline-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr)
+    return Error{ErrorCode::io,
+                 fmt::format("no directory for compiled code: '{}' can not be made", path),
+                 "set LIGHTLINE_CACHE to a directory that can be written to",
+                 {}};
+  return path;
+}
+
+std::string first_lines(const std::string& text, int count) {
+  size_t end = 0;
+  for (int i = 0; i < count && end != std::string::npos; ++i) end = text.find('\n', end == 0 ? 0 : end + 1);
+  return text.substr(0, end);
+}
+
+Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source,
+                    const std::string& output) {
+  const bool vectors = vector_library() > 0;
+  ProcessResult last;
+  for (const Attempt& attempt : {Attempt{vectors, options.openmp, true}, Attempt{false, options.openmp, true},
+                                 Attempt{false, false, true}, Attempt{false, false, false}}) {
+    Words arguments = command;
+    for (const std::string& flag : flags(options, attempt)) arguments.push_back(flag);
+    arguments.insert(arguments.end(), {"-o", output, source});
+    if (attempt.vectors) arguments.push_back("-lmvec");
+    arguments.push_back("-lm");
+    LL_TRY(last, run_process(arguments));
+    if (last.status == 0) return Ok{};
+  }
+  return Error{ErrorCode::internal,
+               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], first_lines(last.output, 4)),
+               fmt::format("use --backend interp; the code is {}", source),
+               {}};
+}
+
+}  // namespace
+
+Result<Library> build_library(std::string_view source, const CompileOptions& options) {
+  const Words command = compiler_command(options);
+  Words ask = command;
+  ask.push_back("--version");
+  const auto version = run_process(ask);
+  if (!version.ok() || version->status == 127)
+    return Error{ErrorCode::unsupported,
+                 fmt::format("there is no C compiler: '{}' can not be started", command[0]),
+                 "install gcc, set LIGHTLINE_CC, or use --backend interp",
+                 {}};
+  std::string identity = version->output + processor();
+  for (const Words& words : {command, flags(options, {vector_library() > 0, options.openmp, true})})
+    for (const std::string& word : words) identity += word + "\n";
+  const std::string key = content_hash(identity + std::string(source));
+
+  Library library;
+  std::string directory = cache_directory(options);
+  if (!prepare_directory(directory)) {
+    LL_TRY(directory, temporary_directory());
+    library.remove_after_loading = directory;
+  }
+  library.path = directory + "/" + key + ".so";
+  if (is_ours(library.path, false)) {
+    library.from_cache = true;
+    return library;
+  }
+  const std::string own = fmt::format("{}/{}.{}", directory, key, getpid());
+  const std::string text = own + ".c", binary = own + ".so";
+  LL_DO(write_file(text, source));
+  LL_DO(run_compiler(command, options, text, binary));
+  chmod(binary.c_str(), 0700);
+  if (rename(binary.c_str(), library.path.c_str()) != 0)
+    return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
+  rename(text.c_str(), (directory + "/" + key + ".c").c_str());
+  return library;
+}
+
+}  // namespace lightline::loops

@@ -1,0 +1,44 @@
+// Compiles emitted C with the system compiler, keeps the result in an on-disk cache keyed by content, and loads it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/tensor.h"
+#include "loops/ir/program.h"
+
+namespace lightline::loops {
+
+struct CompileOptions {
+  std::string compiler;         // default: $LIGHTLINE_CC, $CC, then cc
+  std::string cache_directory;  // default: $LIGHTLINE_CACHE, $XDG_CACHE_HOME/lightline, ~/.cache/lightline
+  bool openmp = true;
+  int optimization = 3;
+};
+
+class CompiledPrograms {
+ public:
+  CompiledPrograms(CompiledPrograms&&) noexcept;
+  CompiledPrograms& operator=(CompiledPrograms&&) noexcept;
+  ~CompiledPrograms();
+
+  size_t size() const;
+  bool from_cache() const;
+  // Runs program `which` as `interpret` would.
+  Result<std::vector<Tensor>> run(size_t which, const std::vector<Tensor>& inputs) const;
+  // The same without allocating: `outputs` have the declared types.
+  Status run_into(size_t which, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs) const;
+
+ private:
+  friend Result<CompiledPrograms> compile(const std::vector<const Program*>&, const CompileOptions&);
+  struct State;
+  explicit CompiledPrograms(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The programs must outlive the result. One compiler run for all of them.
+Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, const CompileOptions& options = {});
+
+}  // namespace lightline::loops

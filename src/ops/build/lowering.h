@@ -1,0 +1,274 @@
+// Building loops from operators. An operator's definition says what each element of its result is; `Lowering`
+// turns that into statements, keeps track of which values share storage, and folds views into subscripts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/error.h"
+#include "loops/ir/program.h"
+#include "ops/build/index_algebra.h"
+
+namespace lightline::ops {
+
+using loops::Function;
+using loops::Literal;
+using loops::Reducer;
+
+// Thrown by a definition when the node's arguments make no sense; `lower` turns it into an Error that names the node.
+struct OpError {
+  ErrorCode code;
+  std::string message;
+};
+[[noreturn]] void fail(std::string message, ErrorCode code = ErrorCode::shape);
+inline void require(bool condition, std::string_view message) {
+  if (!condition) fail(std::string(message));
+}
+
+class Lowering;
+
+// A scalar expression under construction. Operators join values of one compute type; numbers join any.
+struct Ex {
+  Lowering* lowering = nullptr;
+  loops::ExprId id = loops::none;
+  DType type = DType::f32;  // compute type
+  bool open = false;        // a literal: takes its neighbour's type
+};
+
+// An integer subscript under construction. Affine arithmetic, div and mod by constants.
+struct Ix {
+  Lowering* lowering = nullptr;
+  Sum sum;
+};
+using Indices = std::vector<Ix>;
+
+// A tensor of the source program: some storage seen through a chain of views.
+struct Tensor {
+  uint32_t storage = loops::none;
+  uint32_t view = loops::none;  // into Lowering's views; none: the storage as it is
+  DType dtype = DType::f32;
+  Shape shape;
+  int64_t rank() const { return int64_t(shape.size()); }
+  int64_t size() const;
+};
+
+// What every element of a tensor is, as an expression in its indices that reads nothing: a constant, an iota, the
+// counter of a loop, and what is computed from them. Reads of such a tensor take the expression.
+struct Formula {
+  std::function<std::optional<Ix>(const Indices&)> index;  // an integer that fits the dtype, as a subscript
+  std::function<Ex(const Indices&)> value;                 // in the compute type of the tensor's dtype
+  std::optional<Literal> constant;                         // the same value everywhere, known now
+  std::optional<int64_t> iota;                             // the dimension whose index is the value
+  int weight = 1;                                          // length of the expression
+};
+
+// One coordinate of the viewed tensor: constant + sum of coefficient * coordinate of the view.
+struct AffineRow {
+  int64_t constant = 0;
+  std::vector<std::pair<int, int64_t>> terms;
+};
+
+struct ScatterWrite {
+  Indices target;
+  Ex value;
+};
+
+struct RepeatYield {
+  std::vector<Tensor> next;
+  std::vector<Tensor> stacked;
+};
+
+class Lowering {
+ public:
+  explicit Lowering(loops::Program& program) : program_(program), block_(&program.statements) {}
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
+
+  loops::Program& program() { return program_; }
+
+  // ---- values ----
+  Tensor input(std::string name, DType dtype, Shape shape);
+  // The array that holds a tensor; a view gets a `view` statement of its own first.
+  loops::ArrayId array_of(const Tensor& tensor);
+  // Writes through a tensor: every view of the same storage sees it from here on.
+  void write(const Tensor& target, const Tensor& value);
+  bool same_storage(const Tensor& a, const Tensor& b) const { return a.storage == b.storage; }
+
+  // ---- statements ----
+  using Body = std::function<Ex(const Indices&)>;
+  using ReduceBody = std::function<Ex(const Indices& index, const Indices& reduced)>;
+  // Each element by its index. The value is converted to `dtype`.
+  Tensor map(DType dtype, Shape shape, const Body& body);
+  // Reduction over a box of `extents`. The body's own type is what is accumulated (bool for all and any).
+  Tensor reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
+                std::optional<DType> accumulator = {});
+  // A recurrence along `dim`; `self(distance, fill)` is the element `distance` steps earlier at the same other indices.
+  using Self = std::function<Ex(int64_t distance, Literal fill)>;
+  Tensor scan(DType dtype, Shape shape, int64_t dim, const std::function<Ex(const Indices&, const Self&)>& body);
+  Tensor scatter(Reducer reducer, const Tensor& init, const Shape& domain,
+                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  Tensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
+                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  Tensor constant(DType dtype, Shape shape, std::vector<Literal> values);
+  std::vector<Tensor> opaque(std::string name, const std::vector<Tensor>& operands,
+                             std::vector<std::pair<std::string, loops::Attribute>> attributes,
+                             const std::vector<std::pair<DType, Shape>>& results);
+  // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
+  std::vector<Tensor> repeat(
+      int64_t count, const std::vector<Tensor>& init,
+      const std::function<RepeatYield(const Ix& step, const std::vector<Tensor>& carried)>& body);
+
+  // ---- views: no statement, no memory ----
+  Tensor view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);  // one row per dimension of `base`
+  Tensor reshape(const Tensor& base, Shape shape);                            // same number of elements, row-major
+  Tensor permute(const Tensor& base, const std::vector<int64_t>& order);
+  Tensor transpose(const Tensor& base, int64_t a, int64_t b);
+  Tensor slice(const Tensor& base, int64_t dim, int64_t start, int64_t length,
+               int64_t step = 1);  // step may be negative
+  Tensor select(const Tensor& base, int64_t dim, int64_t index);
+  Tensor select(const Tensor& base, int64_t dim, const Ix& step);  // of a repeat, inside its block
+  // The box of extents `shape` that begins at `start`, subscripts that hold in the block: of a repeat's counter.
+  Tensor window(const Tensor& base, const Indices& start, Shape shape);
+  Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
+  Tensor unsqueeze(const Tensor& base, int64_t dim);
+  Tensor squeeze(const Tensor& base, int64_t dim);
+  Tensor whole(const Tensor& tensor) const;        // the storage that a tensor shows, as it is
+  int64_t storage_offset(const Tensor& tensor);    // row-major place of its first element in the storage
+  Tensor cast(const Tensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
+  Tensor copy(const Tensor& tensor);
+
+  // ---- tensors known by formula ----
+  void know(const Tensor& fresh, Formula formula);        // of a tensor that was just made
+  const Formula* formula_of(const Tensor& tensor) const;  // of the storage that a tensor shows; null if there is none
+  std::optional<Ix> known_index(const Tensor& tensor, const Indices& at);  // an element, if a subscript can say it
+  std::optional<int64_t> known_constant(const Tensor& tensor);             // the one element of an integer tensor
+
+  // ---- reading ----
+  Ex read(const Tensor& tensor, const Indices& index);
+  Ex read(const Tensor& tensor, const Indices& index, Literal fill);  // the fill outside the tensor
+  Ex read_broadcast(const Tensor& tensor, const Indices& index);      // aligned at the right; extents of 1 repeat
+
+  // ---- expressions ----
+  Ex literal(Literal value);
+  Ex call(Function function, Ex a, Ex b = {}, Ex c = {});
+  Ex convert(Ex value, DType dtype);  // to the compute type of `dtype`; storing does the last rounding
+  Ex rounded(Ex value, DType dtype);  // rounds to `dtype` here and now
+  Ex value(const Ix& index);          // as an i64 value
+  Ix index(Ex integer, Range range = {INT64_MIN / 4, INT64_MAX / 4});
+  Ix constant_index(int64_t value) { return {this, IndexAlgebra::constant(value)}; }
+  IndexAlgebra& algebra() { return algebra_; }
+
+  // ---- groups and names, used by `lower` ----
+  void begin_group(std::string name);
+  void end_group();
+  // Names the arrays from `first` on: results by the given names, the rest after the node.
+  void name_arrays(size_t first, std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results);
+
+ private:
+  struct Storage {
+    loops::ArrayId array;
+  };
+  struct View {
+    uint32_t parent;  // none: the storage
+    Shape from;       // shape of what is viewed
+    Shape to;
+    std::vector<AffineRow> rows;  // empty: a reshape from `from` to `to`
+    int depth = 1;
+  };
+  struct NamedView {
+    loops::ArrayId base = loops::none;
+    loops::ArrayId array = loops::none;
+  };
+
+  Tensor fresh(DType dtype, Shape shape);
+  Indices stored_indices(const Tensor& tensor, const Indices& index);
+  Ex read_stored(const Tensor& tensor, const Indices& index);
+  Tensor add_view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);
+  std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates);
+  void push(loops::Statement statement);
+  loops::IndexId new_index(int64_t extent, loops::IndexKind kind, size_t ordinal);
+  Indices new_indices(const Shape& extents, loops::IndexKind kind, std::vector<loops::IndexId>& ids);
+  std::string unique_name(std::string_view wish);
+
+  loops::Program& program_;
+  std::vector<loops::Statement>* block_;
+  IndexAlgebra algebra_;
+  std::vector<Storage> storages_;
+  std::vector<View> views_;
+  std::unordered_map<uint64_t, NamedView> named_views_;  // by storage and view
+  std::unordered_map<uint32_t, Formula> formulas_;       // by storage
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int64_t> name_counts_;  // how often a name was wished for again
+  uint32_t group_ = loops::none;
+  bool group_used_ = false;
+  std::string group_name_;
+  int depth_ = 0;         // of statements under construction
+  int repeat_depth_ = 0;  // open repeat blocks
+};
+
+// ---- arithmetic on Ex: joins two of one type, or one with a number ----
+Ex operator+(Ex a, Ex b);
+Ex operator-(Ex a, Ex b);
+Ex operator*(Ex a, Ex b);
+Ex operator/(Ex a, Ex b);
+Ex operator-(Ex a);
+Ex operator==(Ex a, Ex b);
+Ex operator!=(Ex a, Ex b);
+Ex operator<(Ex a, Ex b);
+Ex operator<=(Ex a, Ex b);
+Ex operator>(Ex a, Ex b);
+Ex operator>=(Ex a, Ex b);
+Ex operator&&(Ex a, Ex b);
+Ex operator||(Ex a, Ex b);
+Ex operator!(Ex a);
+Ex number(const Ex& like, double value);  // a literal beside `like`; whole numbers stay integers for integer types
+Ex number(const Ex& like, int64_t value);
+#define LL_NUMBER_OPERATOR(op)                                        \
+  inline Ex operator op(Ex a, double b) { return a op number(a, b); } \
+  inline Ex operator op(double a, Ex b) { return number(b, a) op b; }
+LL_NUMBER_OPERATOR(+)
+LL_NUMBER_OPERATOR(-)
+LL_NUMBER_OPERATOR(*)
+LL_NUMBER_OPERATOR(/)
+LL_NUMBER_OPERATOR(==)
+LL_NUMBER_OPERATOR(!=)
+LL_NUMBER_OPERATOR(<)
+LL_NUMBER_OPERATOR(<=)
+LL_NUMBER_OPERATOR(>)
+LL_NUMBER_OPERATOR(>=)
+#undef LL_NUMBER_OPERATOR
+Ex call(Function function, Ex a);
+Ex call(Function function, Ex a, Ex b);
+Ex select(Ex condition, Ex yes, Ex no);
+inline Ex select(Ex condition, Ex yes, double no) { return select(condition, yes, number(yes, no)); }
+inline Ex select(Ex condition, double yes, Ex no) { return select(condition, number(no, yes), no); }
+Ex max(Ex a, Ex b);
+Ex min(Ex a, Ex b);
+inline Ex max(Ex a, double b) { return max(a, number(a, b)); }
+inline Ex min(Ex a, double b) { return min(a, number(a, b)); }
+Ex convert(Ex value, DType dtype);
+
+// ---- arithmetic on Ix ----
+Ix operator+(const Ix& a, const Ix& b);
+Ix operator-(const Ix& a, const Ix& b);
+Ix operator+(const Ix& a, int64_t b);
+Ix operator-(const Ix& a, int64_t b);
+Ix operator-(int64_t a, const Ix& b);
+Ix operator*(const Ix& a, int64_t b);
+Ix operator*(int64_t a, const Ix& b);
+Ix div(const Ix& a, int64_t divisor);
+Ix mod(const Ix& a, int64_t divisor);
+Ex value(const Ix& index);  // as an i64 value
+
+// ---- shapes ----
+int64_t wrap_dim(int64_t dim, int64_t rank);  // -1 is the last; fails when out of range
+Shape broadcast(const Shape& a, const Shape& b);
+int64_t product(std::span<const int64_t> extents);
+
+}  // namespace lightline::ops

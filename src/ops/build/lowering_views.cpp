@@ -1,0 +1,234 @@
+// Views of tensors: index arithmetic only.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/build/lowering.h"
+
+namespace lightline::ops {
+
+using loops::none;
+
+namespace {
+constexpr int max_view_depth = 24;
+
+// Subscripts of `from` for the row-major element that `coordinates` address in `to`. Dimensions are matched in
+// groups of equal size, so that untouched dimensions stay untouched.
+std::vector<Sum> reshaped(IndexAlgebra& algebra, const Shape& from, const Shape& to,
+                          const std::vector<Sum>& coordinates) {
+  std::vector<Sum> result(from.size());
+  size_t a = 0, b = 0;
+  while (a < from.size() || b < to.size()) {
+    size_t a_end = a, b_end = b;
+    int64_t a_size = 1, b_size = 1;
+    if (a_end < from.size()) a_size *= from[a_end++];
+    if (b_end < to.size()) b_size *= to[b_end++];
+    while (a_size != b_size && (a_end < from.size() || b_end < to.size())) {
+      if (a_size < b_size && a_end < from.size()) {
+        a_size *= from[a_end++];
+      } else if (b_end < to.size()) {
+        b_size *= to[b_end++];
+      } else {
+        a_size *= from[a_end++];
+      }
+    }
+    Sum flat;
+    for (size_t i = b; i < b_end; ++i) flat = algebra.add(algebra.scale(flat, to[i]), coordinates[i]);
+    int64_t stride = 1;
+    for (size_t i = a_end; i-- > a;) {
+      if (from[i] == 0 || stride == 0) break;  // no elements, nothing is ever read
+      const Sum shifted = algebra.div(flat, stride);
+      result[i] = i == a ? shifted : algebra.mod(shifted, from[i]);
+      stride *= from[i];
+    }
+    a = a_end;
+    b = b_end;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coordinates) {
+  while (view_id != none) {
+    const View& view = views_[view_id];
+    if (view.rows.empty() && !(view.from.empty() && view.to.empty())) {
+      coordinates = view.from.empty() ? std::vector<Sum>{} : reshaped(algebra_, view.from, view.to, coordinates);
+    } else {
+      std::vector<Sum> next;
+      next.reserve(view.rows.size());
+      for (const AffineRow& row : view.rows) {
+        Sum sum = IndexAlgebra::constant(row.constant);
+        for (const auto& [coordinate, coefficient] : row.terms)
+          sum = algebra_.add_scaled(sum, coordinates[size_t(coordinate)], coefficient);
+        next.push_back(std::move(sum));
+      }
+      coordinates = std::move(next);
+    }
+    view_id = view.parent;
+  }
+  return coordinates;
+}
+
+Tensor Lowering::add_view(const Tensor& base, Shape shape, std::vector<AffineRow> rows) {
+  Tensor from = base;
+  if (base.view != none && views_[base.view].depth >= max_view_depth) {
+    // A very long chain gets a name, so that later reads need not walk all of it.
+    storages_.push_back({array_of(base)});
+    from = {uint32_t(storages_.size() - 1), none, base.dtype, base.shape};
+  }
+  const int depth = from.view == none ? 1 : views_[from.view].depth + 1;
+  views_.push_back({from.view, from.shape, shape, std::move(rows), depth});
+  return {from.storage, uint32_t(views_.size() - 1), from.dtype, std::move(shape)};
+}
+
+Tensor Lowering::view(const Tensor& base, Shape shape, std::vector<AffineRow> rows) {
+  require(rows.size() == base.shape.size(), "a view has one row per dimension of its base");
+  if (base.shape.empty()) {
+    // Every coordinate shows the one element: a reshape from nothing.
+    if (shape.empty()) return base;
+    return add_view(base, std::move(shape), {});
+  }
+  return add_view(base, std::move(shape), std::move(rows));
+}
+
+Tensor Lowering::reshape(const Tensor& base, Shape shape) {
+  if (base.shape == shape) return base;
+  require(product(shape) == base.size(),
+          fmt::format("a tensor of shape {} can not be reshaped to {}", to_string(base.shape), to_string(shape)));
+  return add_view(base, std::move(shape), {});
+}
+
+Tensor Lowering::permute(const Tensor& base, const std::vector<int64_t>& order) {
+  require(int64_t(order.size()) == base.rank(), "a permutation names every dimension once");
+  Shape shape;
+  std::vector<AffineRow> rows(order.size());
+  std::vector<bool> seen(order.size(), false);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const int64_t from = wrap_dim(order[i], base.rank());
+    require(!seen[size_t(from)], "a permutation names every dimension once");
+    seen[size_t(from)] = true;
+    shape.push_back(base.shape[size_t(from)]);
+    rows[size_t(from)] = {0, {{int(i), 1}}};
+  }
+  return view(base, std::move(shape), std::move(rows));
+}
+
+Tensor Lowering::transpose(const Tensor& base, int64_t a, int64_t b) {
+  if (base.shape.empty()) return base;
+  std::vector<int64_t> order(base.shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[size_t(wrap_dim(a, base.rank()))], order[size_t(wrap_dim(b, base.rank()))]);
+  return permute(base, order);
+}
+
+Tensor Lowering::slice(const Tensor& base, int64_t dim, int64_t start, int64_t length, int64_t step) {
+  dim = wrap_dim(dim, base.rank());
+  Shape shape = base.shape;
+  shape[size_t(dim)] = length;
+  std::vector<AffineRow> rows;
+  for (int i = 0; i < int(base.rank()); ++i)
+    rows.push_back(i == dim ? AffineRow{start, {{i, step}}} : AffineRow{0, {{i, 1}}});
+  if (start == 0 && step == 1 && length == base.shape[size_t(dim)]) return base;
+  return view(base, std::move(shape), std::move(rows));
+}
+
+Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
+  dim = wrap_dim(dim, base.rank());
+  const int64_t extent = base.shape[size_t(dim)];
+  if (index < 0) index += extent;
+  require(index >= 0 && index < extent,
+          fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(base.shape)));
+  Shape shape;
+  std::vector<AffineRow> rows;
+  for (int64_t i = 0; i < base.rank(); ++i) {
+    if (i == dim) {
+      rows.push_back({index, {}});
+    } else {
+      rows.push_back({0, {{int(shape.size()), 1}}});
+      shape.push_back(base.shape[size_t(i)]);
+    }
+  }
+  return view(base, std::move(shape), std::move(rows));
+}
+
+Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
+  dim = wrap_dim(dim, base.rank());
+  Indices start(base.shape.size(), constant_index(0));
+  start[size_t(dim)] = step;
+  Shape shape = base.shape;
+  shape[size_t(dim)] = 1;
+  return squeeze(window(base, start, std::move(shape)), dim);
+}
+
+Tensor Lowering::window(const Tensor& base, const Indices& start, Shape shape) {
+  loops::Compute compute;
+  compute.is_view = true;
+  const size_t mark = algebra_.mark();
+  Indices index = new_indices(shape, loops::IndexKind::parallel, compute.loops);
+  for (size_t i = 0; i < index.size(); ++i) index[i] = index[i] + start[i];
+  compute.body = read_stored(base, index).id;
+  algebra_.release(mark);
+  const Tensor result = fresh(base.dtype, std::move(shape));
+  compute.result = storages_[result.storage].array;
+  push({std::move(compute)});
+  return result;
+}
+
+Tensor Lowering::expand(const Tensor& base, Shape shape) {
+  if (base.shape == shape) return base;
+  require(shape.size() >= base.shape.size(),
+          fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
+  const size_t skip = shape.size() - base.shape.size();
+  std::vector<AffineRow> rows;
+  for (size_t i = 0; i < base.shape.size(); ++i) {
+    const int64_t from = base.shape[i], to = shape[skip + i];
+    require(from == to || from == 1,
+            fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
+    rows.push_back(from == to ? AffineRow{0, {{int(skip + i), 1}}} : AffineRow{});
+  }
+  return view(base, std::move(shape), std::move(rows));
+}
+
+Tensor Lowering::unsqueeze(const Tensor& base, int64_t dim) {
+  dim = wrap_dim(dim, base.rank() + 1);
+  Shape shape = base.shape;
+  shape.insert(shape.begin() + dim, 1);
+  return reshape(base, std::move(shape));
+}
+
+Tensor Lowering::squeeze(const Tensor& base, int64_t dim) {
+  if (base.shape.empty()) return base;
+  dim = wrap_dim(dim, base.rank());
+  if (base.shape[size_t(dim)] != 1) return base;
+  Shape shape = base.shape;
+  shape.erase(shape.begin() + dim);
+  return reshape(base, std::move(shape));
+}
+
+Tensor Lowering::whole(const Tensor& tensor) const {
+  const loops::Array& array = program_.arrays[storages_[tensor.storage].array];
+  return {tensor.storage, none, array.dtype, array.shape};
+}
+
+int64_t Lowering::storage_offset(const Tensor& tensor) {
+  const Shape& shape = program_.arrays[storages_[tensor.storage].array].shape;
+  const size_t mark = algebra_.mark();
+  const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()));
+  algebra_.release(mark);
+  int64_t offset = 0;
+  for (size_t i = 0; i < first.size(); ++i) offset = offset * shape[i] + first[i].constant;
+  return offset;
+}
+
+Tensor Lowering::cast(const Tensor& tensor, DType dtype) {
+  if (tensor.dtype == dtype) return tensor;
+  return map(dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
+}
+
+Tensor Lowering::copy(const Tensor& tensor) {
+  return map(tensor.dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
+}
+
+}  // namespace lightline::ops

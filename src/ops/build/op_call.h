@@ -1,0 +1,104 @@
+// One call of an operator, as its definition sees it: arguments by name, and results to give.
+#pragma once
+
+#include <complex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/build/lowering.h"
+
+namespace lightline::ops {
+
+// An argument that may be a tensor or a plain number.
+struct Operand {
+  std::optional<Tensor> tensor;
+  graph::Argument scalar;  // bool, int64_t, double or complex when there is no tensor
+  Shape shape() const { return tensor ? tensor->shape : Shape{}; }
+};
+
+enum class Category : uint8_t { boolean, integer, floating, complex };
+Category category(DType dtype);
+
+// The dtype PyTorch computes in: tensors with dimensions decide, then scalar tensors, then plain numbers, each
+// only if of a higher category.
+DType result_type(const std::vector<Operand>& operands);
+// Integers and bool become f32.
+DType floating_type(DType dtype);
+
+class Registry;
+
+class OpCall {
+ public:
+  // `parameters`: the names in order, separated by commas, for sources that pass arguments by position.
+  OpCall(const Registry& operators, Lowering& lowering, const graph::Graph& graph, const graph::Node& node,
+         std::string_view parameters, const std::vector<std::optional<Tensor>>& values)
+      : operators_(operators),
+        lowering_(lowering),
+        graph_(graph),
+        node_(node),
+        parameters_(parameters),
+        values_(values) {}
+
+  const Registry& operators() const { return operators_; }
+  Lowering& lowering() { return lowering_; }
+  const graph::Node& node() const { return node_; }
+  const graph::Graph& graph() const { return graph_; }
+  std::string_view overload() const;  // "dim_IntList" of aten.sum.dim_IntList, or ""
+
+  // ---- arguments ----
+  const std::optional<Tensor>& value(graph::ValueId id) const { return values_[id]; }
+  const graph::Argument* argument(std::string_view name) const;  // null if absent
+  bool has(std::string_view name) const;                         // present and not None
+  Tensor tensor(std::string_view name) const;
+  std::optional<Tensor> tensor_if(std::string_view name) const;
+  std::vector<Tensor> tensors(std::string_view name) const;
+  std::vector<std::optional<Tensor>> optional_tensors(std::string_view name) const;
+  Operand operand(std::string_view name) const;
+  Operand operand_or(std::string_view name, double fallback) const;
+  int64_t integer(std::string_view name) const;
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  double number(std::string_view name, double fallback) const;
+  bool flag(std::string_view name, bool fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  DType dtype(std::string_view name, DType fallback) const;
+  std::optional<DType> dtype_if(std::string_view name) const;
+  std::vector<int64_t> integers(std::string_view name) const;  // one integer counts as a list of one
+  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback) const;
+  // A list of `count`: a shorter list of one is repeated; absent or empty gives `fallback` everywhere.
+  std::vector<int64_t> integers(std::string_view name, size_t count, int64_t fallback) const;
+  std::vector<double> numbers(std::string_view name, std::vector<double> fallback) const;
+  // Recorded type of result `i`, where the source says it.
+  std::optional<graph::TensorType> recorded(size_t i) const;
+
+  // Runs the graph that an argument names on the given tensors and gives its results.
+  std::vector<Tensor> lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs);
+  std::function<std::vector<Tensor>(const graph::Graph& body, const std::vector<Tensor>& inputs)>
+      lower_graph;  // set by `lower`
+
+  // ---- results ----
+  void give(Tensor tensor) { results.push_back(std::move(tensor)); }
+  void give_nothing() { results.push_back(std::nullopt); }
+  std::vector<std::optional<Tensor>> results;
+  std::vector<std::string> assumptions;  // said in every report
+
+  // ---- elementwise ----
+  Ex read_as(const Operand& operand, const Indices& index,
+             DType dtype);  // broadcast, converted to dtype's compute type
+  // Broadcasts the operands, computes in `compute`, stores `result`.
+  using ElementBody = std::function<Ex(const std::vector<Ex>&)>;
+  Tensor elementwise(const std::vector<Operand>& operands, DType compute, DType result, const ElementBody& body);
+
+ private:
+  const Registry& operators_;
+  Lowering& lowering_;
+  const graph::Graph& graph_;
+  const graph::Node& node_;
+  std::string_view parameters_;
+  const std::vector<std::optional<Tensor>>& values_;
+};
+
+}  // namespace lightline::ops

@@ -1,0 +1,290 @@
+// LU factors by elimination with row exchanges, step by step, and what follows from them: determinants, solutions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/library/linear_algebra/linear_algebra.h"
+
+namespace lightline::ops {
+namespace {
+
+// A batch of matrices, split into its batch and its two last dimensions.
+struct Matrices {
+  Shape batch;
+  int64_t rows, columns;
+  Shape shape(int64_t m, int64_t n) const {
+    Shape result = batch;
+    result.insert(result.end(), {m, n});
+    return result;
+  }
+  Shape vectors(int64_t n) const {
+    Shape result = batch;
+    result.push_back(n);
+    return result;
+  }
+};
+
+Matrices matrices_of(const Tensor& a) {
+  require(a.rank() >= 2, "this takes matrices");
+  return {{a.shape.begin(), a.shape.end() - 2}, a.shape[a.shape.size() - 2], a.shape.back()};
+}
+
+Indices joined(Indices batch, std::initializer_list<Ix> more) {
+  batch.insert(batch.end(), more);
+  return batch;
+}
+Indices batch_of(const Indices& i, size_t inner) { return {i.begin(), i.end() - std::ptrdiff_t(inner)}; }
+
+// Where row i comes from after rows `step` and `other` changed places.
+Ix exchanged(Lowering& l, const Ix& i, const Ix& step, Ex other, int64_t rows) {
+  const Ex row = value(i), first = value(step);
+  return position(l, select(row == first, other, select(row == other, first, row)), rows);
+}
+
+// Stacks [steps, ...] as [..., steps].
+Tensor steps_last(Lowering& l, const Tensor& stacked) {
+  std::vector<int64_t> order;
+  for (int64_t d = 1; d < stacked.rank(); ++d) order.push_back(d);
+  order.push_back(0);
+  return l.permute(stacked, order);
+}
+
+// The row with the greatest entry in column `step`, from row `step` on.
+Tensor pivot_rows(Lowering& l, const Matrices& m, const Tensor& a, const Ix& step) {
+  return l.reduce(DType::i64, m.batch, Reducer::argmax, {m.rows}, [&](const Indices& b, const Indices& r) {
+    return select(value(r[0]) < value(step), -1.0, call(Function::abs, l.read(a, joined(b, {r[0], step}))));
+  });
+}
+
+Tensor elimination_step(Lowering& l, const Matrices& m, const Tensor& a, const Ix& step) {
+  const Tensor multiples = l.map(a.dtype, m.vectors(m.rows), [&](const Indices& i) {
+    const Ex entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})),
+             pivot = l.read(a, joined(batch_of(i, 1), {step, step}));
+    return select(value(i.back()) > value(step) && pivot != 0.0, entry / pivot, 0.0);
+  });
+  return l.map(a.dtype, a.shape, [&](const Indices& i) {
+    const Indices b = batch_of(i, 2);
+    const Ix &row = i[b.size()], &column = i[b.size() + 1];
+    const Ex below = value(row) > value(step), old = l.read(a, i), multiple = l.read(multiples, joined(b, {row}));
+    const Ex changed =
+        select(value(column) == value(step), multiple, old - multiple * l.read(a, joined(b, {step, column})));
+    return select(below && value(column) >= value(step), changed, old);
+  });
+}
+
+}  // namespace
+
+Eliminated eliminated(Lowering& l, const Tensor& a, bool exchange) {
+  const Matrices m = matrices_of(a);
+  const int64_t steps = std::min(m.rows, m.columns);
+  if (steps == 0)
+    return {a, l.map(DType::i32, m.vectors(0), [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); })};
+  const auto results = l.repeat(steps, {a}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
+    Tensor rows = carried[0];
+    if (!exchange)
+      return {{elimination_step(l, m, rows, step)},
+              {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
+    const Tensor pivots = pivot_rows(l, m, rows, step);
+    const Tensor swapped = l.map(a.dtype, a.shape, [&](const Indices& i) {
+      const Indices b = batch_of(i, 2);
+      return l.read(rows, joined(b, {exchanged(l, i[b.size()], step, l.read(pivots, b), m.rows), i[b.size() + 1]}));
+    });
+    const Tensor counted =
+        l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
+    return {{elimination_step(l, m, swapped, step)}, {counted}};
+  });
+  return {results[0], steps_last(l, results[1])};
+}
+
+namespace {
+
+// The row of the original that each row became, from the exchanges.
+Tensor permutation_of(Lowering& l, const Tensor& pivots, int64_t rows) {
+  Shape shape(pivots.shape.begin(), pivots.shape.end() - 1);
+  shape.push_back(rows);
+  const Tensor start = l.map(DType::i64, shape, [&](const Indices& i) { return value(i.back()); });
+  if (pivots.shape.back() == 0) return start;
+  return l.repeat(pivots.shape.back(), {start}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
+    return {{l.map(DType::i64, shape,
+                   [&](const Indices& i) {
+                     const Indices b = batch_of(i, 1);
+                     const Ex other = convert(l.read(pivots, joined(b, {step})), DType::i64) - 1.0;
+                     return l.read(carried[0], joined(b, {exchanged(l, i.back(), step, other, rows)}));
+                   })},
+            {}};
+  })[0];
+}
+
+// ---- determinants ----
+
+// The product over the diagonal of something, with the sign of the row exchanges.
+Tensor signed_product(Lowering& l, const Matrices& m, const Eliminated& e, const std::function<Ex(Ex)>& entry) {
+  const DType dtype = e.factors.dtype;
+  return l.reduce(dtype, m.batch, Reducer::prod, {m.rows}, [&](const Indices& b, const Indices& k) {
+    const Ex value = entry(l.read(e.factors, joined(b, {k[0], k[0]})));
+    return select(convert(l.read(e.pivots, joined(b, {k[0]})), DType::i64) == ops::value(k[0] + 1), value, -value);
+  });
+}
+
+// PyTorch factors the transpose, whose determinant is the same.
+struct Factored {
+  Matrices matrices;
+  Eliminated result;
+};
+Factored factored(OpCall& c, std::string_view matrix) {
+  const Tensor a = c.tensor(matrix);
+  require_square(a);
+  return {matrices_of(a), eliminated(c.lowering(), c.lowering().transpose(a, -2, -1))};
+}
+
+void define_det(OpCall& c, std::string_view matrix, bool with_factors) {
+  if (give_complex_opaque(c)) return;
+  const Factored f = factored(c, matrix);
+  c.give(signed_product(c.lowering(), f.matrices, f.result, [](Ex x) { return x; }));
+  if (!with_factors) return;
+  c.give(f.result.factors);
+  c.give(f.result.pivots);
+}
+
+Tensor log_absolute(Lowering& l, const Factored& f) {
+  return l.reduce(f.result.factors.dtype, f.matrices.batch, Reducer::sum, {f.matrices.rows},
+                  [&](const Indices& b, const Indices& k) {
+                    return call(Function::log, call(Function::abs, l.read(f.result.factors, joined(b, {k[0], k[0]}))));
+                  });
+}
+
+void define_slogdet(OpCall& c, std::string_view matrix, bool with_factors) {
+  if (give_complex_opaque(c)) return;
+  Lowering& l = c.lowering();
+  const Factored f = factored(c, matrix);
+  c.give(signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }));
+  c.give(log_absolute(l, f));
+  if (!with_factors) return;
+  c.give(f.result.factors);
+  c.give(f.result.pivots);
+}
+
+void define_logdet(OpCall& c) {
+  if (give_complex_opaque(c)) return;
+  Lowering& l = c.lowering();
+  const Factored f = factored(c, "self");
+  const Tensor sign = signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }),
+               size = log_absolute(l, f);
+  c.give(l.map(size.dtype, size.shape, [&](const Indices& i) {
+    return select(l.read(sign, i) < 0.0, number(l.read(size, i), std::nan("")), l.read(size, i));
+  }));
+}
+
+// ---- factors ----
+
+void define_lu_factor(OpCall& c, std::string_view matrix, bool with_info) {
+  if (give_complex_opaque(c)) return;
+  const Tensor a = c.tensor(matrix);
+  const Eliminated e = eliminated(c.lowering(), a, c.flag("pivot", true));
+  c.give(e.factors);
+  c.give(e.pivots);
+  if (with_info) c.give(no_errors(c.lowering(), a));
+}
+
+Tensor permutation_matrix(Lowering& l, const Matrices& m, DType dtype, const Tensor& pivots) {
+  const Tensor rows = permutation_of(l, pivots, m.rows);
+  return l.map(dtype, m.shape(m.rows, m.rows), [&](const Indices& i) {
+    return convert(l.read(rows, joined(batch_of(i, 2), {i.back()})) == value(i[i.size() - 2]), dtype);
+  });
+}
+
+Tensor lower_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
+  return l.map(factors.dtype, m.shape(m.rows, std::min(m.rows, m.columns)), [&](const Indices& i) {
+    const Ex row = value(i[i.size() - 2]), column = value(i.back());
+    return select(row > column, l.read(factors, i), convert(row == column, factors.dtype));
+  });
+}
+
+Tensor upper_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
+  return l.map(factors.dtype, m.shape(std::min(m.rows, m.columns), m.columns), [&](const Indices& i) {
+    return select(value(i[i.size() - 2]) <= value(i.back()), l.read(factors, i), 0.0);
+  });
+}
+
+void give_three_factors(OpCall& c, const Tensor& factors, const Tensor& pivots) {
+  Lowering& l = c.lowering();
+  const Matrices m = matrices_of(factors);
+  c.give(permutation_matrix(l, m, factors.dtype, pivots));
+  c.give(lower_factor(l, m, factors));
+  c.give(upper_factor(l, m, factors));
+}
+
+void define_lu(OpCall& c) {
+  if (give_complex_opaque(c)) return;
+  Lowering& l = c.lowering();
+  const Tensor a = c.tensor("A");
+  const Eliminated e = eliminated(l, a, c.flag("pivot", true));
+  if (c.flag("pivot", true)) return give_three_factors(c, e.factors, e.pivots);
+  c.give(l.map(a.dtype, {0}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), a.dtype); }));
+  c.give(lower_factor(l, matrices_of(a), e.factors));
+  c.give(upper_factor(l, matrices_of(a), e.factors));
+}
+
+void define_lu_unpack(OpCall& c) {
+  if (give_complex_opaque(c)) return;
+  require(c.flag("unpack_data", true) && c.flag("unpack_pivots", true), "lu_unpack gives all three factors");
+  give_three_factors(c, c.tensor("LU_data"), c.tensor("LU_pivots"));
+}
+
+// ---- solutions ----
+
+// P L U x = b, or with the transpose of P L U.
+Tensor solved_by_factors(Lowering& l, const Tensor& factors, const Tensor& pivots, const Tensor& b, bool transposed) {
+  require_square(factors);
+  const Tensor rows = permutation_of(l, pivots, factors.shape.back());
+  Shape batch = broadcast({factors.shape.begin(), factors.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
+  batch.insert(batch.end(), b.shape.end() - 2, b.shape.end());
+  const Tensor right = l.expand(b, batch);
+  const auto row_of = [&](const Indices& i) {
+    return position(l, l.read_broadcast(rows, joined(batch_of(i, 2), {i[i.size() - 2]})), factors.shape.back());
+  };
+  if (!transposed) {
+    const Tensor ordered = l.map(b.dtype, batch, [&](const Indices& i) {
+      return l.read(right, joined(batch_of(i, 2), {row_of(i), i.back()}));
+    });
+    return solved_triangular(l, factors, solved_triangular(l, factors, ordered, false, true), true, false);
+  }
+  const Tensor turned = l.transpose(factors, -2, -1);
+  const Tensor ordered = solved_triangular(l, turned, solved_triangular(l, turned, right, false, false), true, true);
+  return l.scatter(b.dtype, batch, Literal::of(int64_t(0)), Reducer::set, batch, [&](const Indices& i) {
+    return ScatterWrite{joined(batch_of(i, 2), {row_of(i), i.back()}), l.read(ordered, i)};
+  });
+}
+
+void define_lu_solve(OpCall& c, std::string_view factors, std::string_view pivots, std::string_view right) {
+  if (give_complex_opaque(c)) return;
+  Lowering& l = c.lowering();
+  const Tensor b = c.tensor(right);
+  require(b.rank() >= 2, "a system needs matrices");
+  const bool adjoint = c.flag("adjoint", false);
+  if (c.flag("left", true)) return c.give(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), b, adjoint));
+  c.give(
+      l.transpose(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), l.transpose(b, -2, -1), !adjoint), -2, -1));
+}
+
+}  // namespace
+
+void register_elimination(Registry& r) {
+  r.add("linalg_det", "A", [](OpCall& c) { define_det(c, "A", false); });
+  r.add("det", "self", [](OpCall& c) { define_det(c, "self", false); });
+  r.add("_linalg_det", "A", [](OpCall& c) { define_det(c, "A", true); });
+  r.add("linalg_slogdet", "A", [](OpCall& c) { define_slogdet(c, "A", false); });
+  r.add("slogdet", "self", [](OpCall& c) { define_slogdet(c, "self", false); });
+  r.add("_linalg_slogdet", "A", [](OpCall& c) { define_slogdet(c, "A", true); });
+  r.add("logdet", "self", define_logdet);
+  r.add("linalg_lu_factor", "A, pivot", [](OpCall& c) { define_lu_factor(c, "A", false); });
+  r.add("linalg_lu_factor_ex", "A, pivot, check_errors", [](OpCall& c) { define_lu_factor(c, "A", true); });
+  r.add("_lu_with_info", "self, pivot, check_errors", [](OpCall& c) { define_lu_factor(c, "self", true); });
+  r.add("linalg_lu", "A, pivot", define_lu);
+  r.add("lu_unpack", "LU_data, LU_pivots, unpack_data, unpack_pivots", define_lu_unpack);
+  r.add("linalg_lu_solve", "LU, pivots, B, left, adjoint", [](OpCall& c) { define_lu_solve(c, "LU", "pivots", "B"); });
+  r.add("lu_solve", "self, LU_data, LU_pivots", [](OpCall& c) { define_lu_solve(c, "LU_data", "LU_pivots", "self"); });
+}
+
+}  // namespace lightline::ops

@@ -1,0 +1,135 @@
+// Padding: what lies around a tensor.
+#include <array>
+
+#include "ops/build/registry.h"
+
+namespace lightline::ops {
+namespace {
+
+enum class Mode : uint8_t { constant, reflect, replicate, circular };
+
+struct Pads {
+  std::vector<int64_t> before, after;  // per dimension; negative cuts
+};
+
+// PyTorch lists the last dimension first.
+Pads pads(const Tensor& x, const std::vector<int64_t>& list) {
+  require(list.size() % 2 == 0 && list.size() <= 2 * x.shape.size(), "padding needs two numbers per dimension");
+  Pads result{std::vector<int64_t>(x.shape.size(), 0), std::vector<int64_t>(x.shape.size(), 0)};
+  for (size_t k = 0; k < list.size() / 2; ++k) {
+    result.before[x.shape.size() - 1 - k] = list[2 * k];
+    result.after[x.shape.size() - 1 - k] = list[2 * k + 1];
+  }
+  return result;
+}
+
+Shape padded_shape(const Tensor& x, const Pads& p) {
+  Shape shape = x.shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (__builtin_add_overflow(shape[d], p.before[d], &shape[d]) ||
+        __builtin_add_overflow(shape[d], p.after[d], &shape[d]))
+      fail("the padding is absurd", ErrorCode::limit);
+    require(shape[d] >= 0, "padding cuts more than there is");
+  }
+  return shape;
+}
+
+// The place that position `at` of an extent shows, which may lie outside.
+Ix folded(Lowering& l, const Ix& at, int64_t extent, Mode mode) {
+  const Range inside{0, extent - 1};
+  const Ex position = l.value(at);
+  const auto distance = [](Ex x) { return call(Function::abs, x); };
+  switch (mode) {
+    case Mode::reflect: return l.index(double(extent - 1) - distance(double(extent - 1) - distance(position)), inside);
+    case Mode::replicate: return l.index(min(max(position, 0.0), double(extent - 1)), inside);
+    default: return mod(at, extent);
+  }
+}
+
+Tensor padded(OpCall& c, const Tensor& x, const Pads& p, Mode mode) {
+  Lowering& l = c.lowering();
+  for (size_t d = 0; d < x.shape.size(); ++d) {
+    const int64_t most = std::max(p.before[d], p.after[d]);
+    const int64_t room = mode == Mode::reflect ? x.shape[d] - 1 : mode == Mode::circular ? x.shape[d] : INT64_MAX;
+    require(most <= 0 || (x.shape[d] > 0 && most <= room), "the padding is larger than the tensor allows");
+  }
+  return l.map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
+    Indices at = i;
+    for (size_t d = 0; d < at.size(); ++d) {
+      if (p.before[d] == 0 && p.after[d] == 0) continue;
+      at[d] = i[d] - p.before[d];
+      if (p.before[d] > 0 || p.after[d] > 0) at[d] = folded(l, at[d], x.shape[d], mode);
+    }
+    return l.read(x, at);
+  });
+}
+
+Literal fill_for(OpCall& c, DType dtype) {
+  const double value = c.number("value", 0);
+  if (dtype == DType::boolean) return Literal::of_bool(value != 0);
+  return is_integer(dtype) ? Literal::of(int64_t(value)) : Literal::of(round_to(dtype, value));
+}
+
+Tensor padded_with_constant(OpCall& c, const Tensor& x, const Pads& p) {
+  return c.lowering().map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
+    Indices at = i;
+    for (size_t d = 0; d < at.size(); ++d) at[d] = i[d] - p.before[d];
+    return c.lowering().read(x, at, fill_for(c, x.dtype));
+  });
+}
+
+void define_pad(OpCall& c) {
+  const Tensor x = c.tensor("self");
+  const std::string mode = c.text("mode", "constant");
+  const Pads p = pads(x, c.integers("pad"));
+  if (mode == "constant") return c.give(padded_with_constant(c, x, p));
+  if (mode == "reflect") return c.give(padded(c, x, p, Mode::reflect));
+  if (mode == "replicate") return c.give(padded(c, x, p, Mode::replicate));
+  require(mode == "circular", "the padding mode is none of constant, reflect, replicate and circular");
+  c.give(padded(c, x, p, Mode::circular));
+}
+
+Definition padding(Mode mode, const char* name) {
+  return [=](OpCall& c) {
+    const Tensor x = c.tensor("self");
+    c.give(padded(c, x, pads(x, c.integers(name)), mode));
+  };
+}
+
+// The gradient of a padding: every element of the result takes what its copies received.
+Definition padding_backward(Mode mode) {
+  return [mode](OpCall& c) {
+    Lowering& l = c.lowering();
+    const Tensor gradient = c.tensor("grad_output"), x = c.tensor("self");
+    const Pads p = pads(x, c.integers("padding"));
+    require(gradient.shape == padded_shape(x, p), "the gradient does not have the padded shape");
+    c.give(l.scatter(x.dtype, x.shape, Literal::of(int64_t(0)), Reducer::sum, gradient.shape, [&](const Indices& i) {
+      Indices to = i;
+      for (size_t d = 0; d < to.size(); ++d) {
+        if (p.before[d] == 0 && p.after[d] == 0) continue;
+        to[d] = folded(l, i[d] - p.before[d], x.shape[d], mode);
+      }
+      return ScatterWrite{to, l.read(gradient, i)};
+    }));
+  };
+}
+
+}  // namespace
+
+void register_padding(Registry& r) {
+  r.add("pad", "self, pad, mode, value", define_pad);
+  r.add("constant_pad_nd", "self, pad, value", [](OpCall& c) {
+    c.give(padded_with_constant(c, c.tensor("self"), pads(c.tensor("self"), c.integers("pad"))));
+  });
+  r.add("_pad_circular", "self, pad", padding(Mode::circular, "pad"));
+  r.add("reflection_pad1d", "self, padding", padding(Mode::reflect, "padding"),
+        {"reflection_pad2d", "reflection_pad3d"});
+  r.add("replication_pad1d", "self, padding", padding(Mode::replicate, "padding"),
+        {"replication_pad2d", "replication_pad3d"});
+  r.add("reflection_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::reflect),
+        {"reflection_pad2d_backward", "reflection_pad3d_backward"});
+  r.add("replication_pad1d_backward", "grad_output, self, padding", padding_backward(Mode::replicate),
+        {"replication_pad2d_backward", "replication_pad3d_backward"});
+}
+
+}  // namespace lightline::ops

@@ -1,0 +1,26 @@
+// Shape arithmetic of views, shared with the operators that rearrange.
+#pragma once
+
+#include "ops/build/op_call.h"
+
+namespace lightline::ops {
+
+// The bounds of a slice as Python reads them: None is the end, negative counts from the end, and all are clamped.
+struct SliceBounds {
+  int64_t start = 0;
+  int64_t length = 0;
+  int64_t step = 1;
+};
+SliceBounds slice_bounds(OpCall& c, int64_t extent);
+
+// A shape in which one extent may be -1: what is left of `count` elements.
+Shape completed(Shape shape, int64_t count);
+
+Tensor diagonal(Lowering& l, const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2);
+// What as_strided's arguments say of the storage of `x`, which is taken to be row-major.
+Tensor strided(OpCall& c, const Tensor& x);
+Tensor flipped(Lowering& l, const Tensor& x, int64_t dim);
+// At least `rank` dimensions, as atleast_1d, 2d and 3d add them.
+Tensor at_least(Lowering& l, const Tensor& x, int64_t rank);
+
+}  // namespace lightline::ops

@@ -1,0 +1,146 @@
+// StableHLO: Fourier transforms, and the solvers that JAX calls by name (LAPACK on the CPU, cuSOLVER on GPUs).
+#include <fmt/format.h>
+
+#include "ops/build/registry.h"
+#include "ops/library/linear_algebra/linear_algebra.h"
+#include "ops/library/spectral/fourier.h"
+#include "ops/stablehlo/stablehlo.h"
+
+namespace lightline::ops {
+namespace {
+
+using namespace stablehlo;
+
+void define_fft(OpCall& c) {
+  Lowering& l = c.lowering();
+  const Tensor x = first_operand(c);
+  const std::vector<int64_t> length = c.integers("fft_length");
+  require(!length.empty() && int64_t(length.size()) <= x.rank(), "a transform has more dimensions than its tensor");
+  std::vector<int64_t> dims;
+  for (int64_t d = x.rank() - int64_t(length.size()); d < x.rank(); ++d) dims.push_back(d);
+  const std::string type = c.text("fft_type", "");
+  if (type == "FFT") return c.give(complex_transform(l, x, dims, Normalisation::none, false));
+  if (type == "IFFT") return c.give(complex_transform(l, x, dims, Normalisation::by_count, true));
+  if (type == "RFFT") return c.give(real_transform(l, x, dims, Normalisation::none, true));
+  if (type == "IRFFT") return c.give(transform_to_real(l, x, dims, Normalisation::by_count, length.back()));
+  fail(fmt::format("there is no transform '{}'", type), ErrorCode::unsupported);
+}
+
+Tensor adjoint(Lowering& l, const Tensor& a, bool conjugates) {
+  const Tensor turned = l.transpose(a, -2, -1);
+  if (!conjugates || a.dtype != DType::c64) return turned;
+  return l.map(a.dtype, turned.shape, [&](const Indices& i) { return call(Function::conj, l.read(turned, i)); });
+}
+
+// The executable factors are those of real matrices in f32 and f64.
+bool can_factor(const Tensor& a) { return a.rank() >= 2 && (a.dtype == DType::f32 || a.dtype == DType::f64); }
+
+Tensor cholesky_factor(OpCall& c, const Tensor& a, bool lower) {
+  require_square(a);
+  return c.lowering().opaque("cholesky", {a}, {{"upper", !lower}}, {{a.dtype, a.shape}})[0];
+}
+
+void define_cholesky(OpCall& c) {
+  const Tensor a = first_operand(c);
+  if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
+  c.give(cholesky_factor(c, a, c.flag("lower", true)));
+}
+
+// x of op(a) x = b, or x op(a) = b.
+Tensor triangular(Lowering& l, const Tensor& a, const Tensor& b, bool left, bool lower, bool unit, bool transposed,
+                  bool conjugates) {
+  require_square(a);
+  if (!left)
+    return l.transpose(triangular(l, a, l.transpose(b, -2, -1), true, lower, unit, !transposed, conjugates), -2, -1);
+  const Tensor factor = transposed ? adjoint(l, a, conjugates) : a;
+  return solved_triangular(l, factor, b, lower == transposed, unit);
+}
+
+void define_triangular_solve(OpCall& c) {
+  const std::vector<Tensor> x = operands(c);
+  require(x.size() == 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
+  if (!can_factor(x[0])) return give_opaque(c, "triangular_solve", x);
+  const std::string how = c.text("transpose_a", "NO_TRANSPOSE");
+  c.give(triangular(c.lowering(), x[0], x[1], c.flag("left_side", true), c.flag("lower", true),
+                    c.flag("unit_diagonal", false), how != "NO_TRANSPOSE", how == "ADJOINT"));
+}
+
+// ---- calls by name ----
+
+constexpr std::string_view settings = "mhlo.backend_config.";
+bool setting_is(const OpCall& c, std::string_view name, char letter) {
+  return c.integer(std::string(settings) + std::string(name), 0) == letter;
+}
+
+void give_success(OpCall& c, size_t result) {
+  const graph::TensorType type = result_type_of(c, result);
+  const Tensor zeros = c.lowering().constant(type.dtype, type.shape, {Literal::of(int64_t(0))});
+  Formula formula;
+  formula.constant = Literal::of(int64_t(0));
+  formula.index = [&l = c.lowering()](const Indices&) -> std::optional<Ix> { return l.constant_index(0); };
+  c.lowering().know(zeros, std::move(formula));
+  c.give(zeros);
+}
+
+void call_cholesky(OpCall& c) {
+  const Tensor a = first_operand(c);
+  if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
+  c.give(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(std::string(settings) + "lower", true)));
+  give_success(c, 1);
+}
+
+void call_elimination(OpCall& c) {
+  const Tensor a = first_operand(c);
+  if (!can_factor(a)) return give_opaque(c, "lu", {a});
+  const Eliminated result = eliminated(c.lowering(), a);
+  c.give(result.factors);
+  c.give(result.pivots);
+  give_success(c, 2);
+}
+
+void call_triangular_solve(OpCall& c) {
+  const std::vector<Tensor> x = operands(c);
+  require(x.size() >= 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
+  if (!can_factor(x[0])) return give_opaque(c, "triangular_solve", x);
+  const bool transposed = setting_is(c, "trans_x", 'T') || setting_is(c, "trans_x", 'C');
+  c.give(triangular(c.lowering(), x[0], x[1], !setting_is(c, "side", 'R'), setting_is(c, "uplo", 'L'),
+                    setting_is(c, "diag", 'U'), transposed, setting_is(c, "trans_x", 'C')));
+}
+
+Definition named(const char* name) {
+  return [name](OpCall& c) { give_opaque(c, name, operands(c)); };
+}
+
+// LAPACK's name in all four precisions, and that of cuSOLVER.
+void add_call(Registry& r, const std::string& routine, const Definition& define, const std::string& gpu = "") {
+  std::vector<std::string> names;
+  for (const char* precision : {"d", "c", "z"})
+    names.push_back(fmt::format("stablehlo.custom_call.lapack_{}{}_ffi", precision, routine));
+  if (!gpu.empty()) {
+    names.push_back("stablehlo.custom_call.cusolver_" + gpu + "_ffi");
+    names.push_back("stablehlo.custom_call.hipsolver_" + gpu + "_ffi");
+  }
+  r.add(fmt::format("stablehlo.custom_call.lapack_s{}_ffi", routine), "", define, std::move(names));
+}
+
+}  // namespace
+
+void register_stablehlo_linear(Registry& r) {
+  r.add("stablehlo.fft", "operand", define_fft);
+  r.add("stablehlo.cholesky", "a", define_cholesky);
+  r.add("stablehlo.triangular_solve", "a, b", define_triangular_solve);
+  add_call(r, "potrf", call_cholesky, "potrf");
+  add_call(r, "getrf", call_elimination, "getrf");
+  add_call(r, "trsm", call_triangular_solve);
+  add_call(r, "gesdd", named("svd"), "gesvd");
+  add_call(r, "gesvd", named("svd"), "gesvdj");
+  add_call(r, "syevd", named("eigh"), "syevd");
+  add_call(r, "heevd", named("eigh"));
+  add_call(r, "geev", named("eig"));
+  add_call(r, "gees", named("schur"));
+  add_call(r, "gehrd", named("hessenberg"));
+  add_call(r, "sytrd", named("tridiagonal"), "sytrd");
+  add_call(r, "gtsv", named("tridiagonal_solve"));
+}
+
+}  // namespace lightline::ops
