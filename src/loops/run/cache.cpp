@@ -13,7 +13,8 @@
 #endif
 
 #include "base/file.h"
-#include "loops/run/compile_process.h"
+#include "base/process.h"
+#include "base/temporary_folder.h"
 
 namespace lightline::loops {
 namespace {
@@ -108,20 +109,28 @@ bool prepare_directory(const std::string& path) {
 }
 
 Result<std::string> temporary_directory() {
-  std::string path = environment("TMPDIR");
-  path = (path.empty() ? "/tmp" : path) + "/lightline-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr)
-    return Error{ErrorCode::io,
-                 fmt::format("no directory for compiled code: '{}' can not be made", path),
-                 "set LIGHTLINE_CACHE to a directory that can be written to",
-                 {}};
-  return path;
+  auto folder = TemporaryFolder::make();
+  if (folder.ok()) return folder->release();
+  folder.error().hint = "set LIGHTLINE_CACHE to a directory that can be written to";
+  return std::move(folder).error();
 }
 
 std::string first_lines(const std::string& text, int count) {
   size_t end = 0;
   for (int i = 0; i < count && end != std::string::npos; ++i) end = text.find('\n', end == 0 ? 0 : end + 1);
   return text.substr(0, end);
+}
+
+Result<ProcessResult> call_compiler(const Words& command) {
+  constexpr double minutes = 10;  // the largest programs take several
+  LL_TRY(ProcessResult result,
+         run_process(command, {.seconds = 60 * minutes, .output_bytes = 1 << 20, .cut_output = true}));
+  if (result.limit == ProcessLimit::time)
+    return Error{ErrorCode::limit,
+                 fmt::format("the C compiler '{}' was ended after {} minutes", command[0], minutes),
+                 "use --backend interp",
+                 {}};
+  return result;
 }
 
 Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source,
@@ -135,11 +144,12 @@ Status run_compiler(const Words& command, const CompileOptions& options, const s
     arguments.insert(arguments.end(), {"-o", output, source});
     if (attempt.vectors) arguments.push_back("-lmvec");
     arguments.push_back("-lm");
-    LL_TRY(last, run_process(arguments));
-    if (last.status == 0) return Ok{};
+    LL_TRY(last, call_compiler(arguments));
+    if (last.succeeded()) return Ok{};
   }
   return Error{ErrorCode::internal,
-               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], first_lines(last.output, 4)),
+               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0],
+                           first_lines(last.output + last.errors, 4)),
                fmt::format("use --backend interp; the code is {}", source),
                {}};
 }
@@ -150,13 +160,13 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   const Words command = compiler_command(options);
   Words ask = command;
   ask.push_back("--version");
-  const auto version = run_process(ask);
-  if (!version.ok() || version->status == 127)
+  const auto version = call_compiler(ask);
+  if (!version.ok() || version->exit_status == 127)
     return Error{ErrorCode::unsupported,
                  fmt::format("there is no C compiler: '{}' can not be started", command[0]),
                  "install gcc, set LIGHTLINE_CC, or use --backend interp",
                  {}};
-  std::string identity = version->output + processor();
+  std::string identity = version->output + version->errors + processor();
   for (const Words& words : {command, flags(options, {vector_library() > 0, options.openmp, true})})
     for (const std::string& word : words) identity += word + "\n";
   const std::string key = content_hash(identity + std::string(source));

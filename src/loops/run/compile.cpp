@@ -40,7 +40,7 @@ class Pool {
  public:
   Pool() = default;
   ~Pool() {
-    for (const Block& block : free_) std::free(block.memory);
+    for (const Block& block : free_blocks_) std::free(block.memory);
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -49,13 +49,14 @@ class Pool {
     const size_t unit = bytes >= huge ? huge : 64;
     bytes = (std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
     const std::lock_guard lock(mutex_);
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (it->bytes >= bytes && it->bytes / 2 <= bytes && (best == free_.end() || it->bytes < best->bytes)) best = it;
+    auto best = free_blocks_.end();
+    for (auto it = free_blocks_.begin(); it != free_blocks_.end(); ++it)
+      if (it->bytes >= bytes && it->bytes / 2 <= bytes && (best == free_blocks_.end() || it->bytes < best->bytes))
+        best = it;
     Block block{nullptr, bytes};
-    if (best != free_.end()) {
+    if (best != free_blocks_.end()) {
       block = *best;
-      free_.erase(best);
+      free_blocks_.erase(best);
       kept_ -= block.bytes;
     } else {
       block.memory = std::aligned_alloc(unit, bytes);
@@ -66,14 +67,14 @@ class Pool {
     return block.memory;
   }
 
-  void give(void* memory) {
+  void release(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto it = used_.find(memory);
     const Block block{memory, it->second};
     used_.erase(it);
     if (kept_ + block.bytes > most_kept) return std::free(memory);
     kept_ += block.bytes;
-    free_.push_back(block);
+    free_blocks_.push_back(block);
   }
 
  private:
@@ -84,13 +85,13 @@ class Pool {
     size_t bytes;
   };
   std::mutex mutex_;
-  std::vector<Block> free_;
+  std::vector<Block> free_blocks_;
   std::unordered_map<void*, size_t> used_;
   size_t kept_ = 0;
 };
 
 // Outputs whose storage may be that of the input they replace: a scatter starts from the input, and nothing else uses it.
-bool runs_in_place(const Program& program, const plan::Uses& uses, size_t output, ArrayId input) {
+bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t output, ArrayId input) {
   if (program.outputs[output].replaces != input) return false;
   for (const Statement& statement : program.statements) {
     const auto* scatter = std::get_if<Scatter>(&statement.node);
@@ -118,7 +119,7 @@ struct Run {
 
   static Run& of(void* self) { return *static_cast<Run*>(self); }
   static void* allocate(void* self, size_t bytes) { return of(self).pool.take(bytes); }
-  static void release(void* self, void* memory) { of(self).pool.give(memory); }
+  static void release(void* self, void* memory) { of(self).pool.release(memory); }
 
   // Of several faults, one in the earliest statement.
   static void outside(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript) {
@@ -134,14 +135,14 @@ struct Run {
 
   static int opaque(void* self, int32_t number, const void* const* operands, void* const* results) {
     Run& run = of(self);
-    const Opaque& operation = *run.loaded.opaques[size_t(number)];
-    Status status = run.opaque(operation, operands, results);
+    const Opaque& opaque_statement = *run.loaded.opaques[size_t(number)];
+    Status status = run.opaque(opaque_statement, operands, results);
     if (status.ok()) return 0;
     run.error = std::move(status).error();
     return 1;
   }
 
-  Status opaque(const Opaque& operation, const void* const* operands, void* const* results) {
+  Status opaque(const Opaque& opaque_statement, const void* const* operands, void* const* results) {
     const Program& program = *loaded.program;
     std::vector<Tensor> values, made;
     const auto allocate_all = [&](const std::vector<ArrayId>& ids, std::vector<Tensor>& list) -> Status {
@@ -151,8 +152,8 @@ struct Run {
       }
       return Ok{};
     };
-    LL_DO(allocate_all(operation.operands, values));
-    LL_DO(allocate_all(operation.results, made));
+    LL_DO(allocate_all(opaque_statement.operands, values));
+    LL_DO(allocate_all(opaque_statement.results, made));
     std::vector<const Tensor*> from;
     std::vector<Tensor*> to;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -160,10 +161,10 @@ struct Run {
       from.push_back(&values[i]);
     }
     for (Tensor& tensor : made) to.push_back(&tensor);
-    if (Status status = run_opaque(operation, from, to); !status.ok()) {
-      if (!operation.results.empty())
+    if (Status status = run_opaque(opaque_statement, from, to); !status.ok()) {
+      if (!opaque_statement.results.empty())
         status.error().message =
-            fmt::format("in '{}': {}", program.arrays[operation.results[0]].name, status.error().message);
+            fmt::format("in '{}': {}", program.arrays[opaque_statement.results[0]].name, status.error().message);
       return status;
     }
     for (size_t i = 0; i < made.size(); ++i)
@@ -193,6 +194,8 @@ Status check_tensor(const Array& declared, const Tensor& given, std::string_view
 struct CompiledPrograms::State {
   void* library = nullptr;
   bool from_cache = false;
+  int threads = 0;
+  void (*set_threads)(int) = nullptr;  // of the OpenMP runtime, for the thread that calls it
   std::vector<LoadedProgram> programs;
   mutable Pool pool;
   ~State() {
@@ -256,6 +259,7 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
     if (is_taken) data = copies.emplace_back(Tensor::dense_copy(inputs[i]->view())).data();
     from.push_back(data);
   }
+  if (state_->threads > 0 && state_->set_threads != nullptr) state_->set_threads(state_->threads);
   Run run{state_->pool, loaded};
   const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed};
   const int status = loaded.entry(&host, from.data(), to.data());
@@ -287,8 +291,10 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
   // Threads of the OpenMP library outlive the code that started them: it must stay when the code goes.
   for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"})
     dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  state->threads = options.threads;
+  state->set_threads = reinterpret_cast<void (*)(int)>(dlsym(state->library, "omp_set_num_threads"));
   for (size_t i = 0; i < programs.size(); ++i) {
-    LoadedProgram loaded{programs[i], nullptr, plan::opaque_operations(*programs[i]), {}};
+    LoadedProgram loaded{programs[i], nullptr, plan::opaque_statements(*programs[i]), {}};
     const std::string name = programs.size() == 1 ? symbol : fmt::format("{}_{}", symbol, i);
     loaded.entry = reinterpret_cast<Entry>(dlsym(state->library, name.c_str()));
     if (loaded.entry == nullptr)
@@ -296,7 +302,7 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
                    fmt::format("'{}' is not what was compiled: it has no '{}'", library.path, name),
                    "remove the file",
                    {}};
-    const plan::Uses uses = plan::find_uses(*programs[i]);
+    const plan::ArrayUses uses = plan::find_uses(*programs[i]);
     for (size_t output = 0; output < programs[i]->outputs.size(); ++output) {
       auto& list = loaded.in_place.emplace_back();
       for (const ArrayId input : programs[i]->inputs) list.push_back(runs_in_place(*programs[i], uses, output, input));

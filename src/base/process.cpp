@@ -1,0 +1,347 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <system_error>
+
+#include "base/process_supervisor.h"
+
+extern char** environ;
+
+namespace lightline {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Error system_error(const std::string& what, int code) {
+  return {ErrorCode::io, fmt::format("{}: {}", what, std::generic_category().message(code)), "", {}};
+}
+
+Error not_started(const std::string& program, int code) {
+  return system_error(fmt::format("'{}' can not be started", program), code);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  // The supervisor puts what it keeps at 0 to 3, so nothing of ours may be there: 0 to 2 can be closed in our process.
+  bool move_above_3() {
+    if (fd_ > 3) return true;
+    Descriptor moved(fcntl(fd_, F_DUPFD_CLOEXEC, 4));
+    std::swap(fd_, moved.fd_);
+    return fd_ >= 0;
+  }
+
+ private:
+  int fd_;
+};
+
+struct Ends {
+  Descriptor ours;
+  Descriptor theirs;
+};
+
+bool make_pipe(Ends& ends) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return false;
+  ends = {Descriptor(fds[0]), Descriptor(fds[1])};
+  return ends.ours.move_above_3() && ends.theirs.move_above_3();
+}
+
+bool make_socket_pair(Ends& ends) {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return false;
+  ends = {Descriptor(fds[0]), Descriptor(fds[1])};
+  return ends.ours.move_above_3() && ends.theirs.move_above_3();
+}
+
+// A file in memory rather than a pipe: nobody has to feed it, and a program that does not read it harms nobody.
+bool open_input(const std::string& text, Descriptor& input) {
+  if (text.empty()) {
+    input = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return input.get() >= 0 && input.move_above_3();
+  }
+  input = Descriptor(memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (input.get() < 0 || !input.move_above_3()) return false;
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = write(input.get(), text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) done += size_t(count);
+  }
+  const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  return lseek(input.get(), 0, SEEK_SET) == 0 && fcntl(input.get(), F_ADD_SEALS, seals) == 0;
+}
+
+Error misuse(std::string message) { return {ErrorCode::usage, std::move(message), "", {}}; }
+
+bool is_text(const std::string& text) { return text.find('\0') == std::string::npos; }
+
+Status check(const Words& command, const ProcessOptions& options) {
+  if (command.empty() || command[0].empty()) return misuse("there is no program to start");
+  for (const std::string& word : command)
+    if (!is_text(word)) return misuse(fmt::format("a word of the command '{}' holds a zero byte", command[0].c_str()));
+  for (const auto& [name, value] : options.environment)
+    if (name.empty() || name.find('=') != std::string::npos || !is_text(name) || !is_text(value))
+      return misuse(fmt::format("'{}' can not be a variable of the environment", name.c_str()));
+  if (!is_text(options.folder)) return misuse("the name of a folder holds a zero byte");
+  for (const std::optional<double>& seconds : {options.seconds, options.cpu_seconds})
+    if (seconds && !(*seconds >= 0)) return misuse(fmt::format("a time limit of {} s makes no sense", *seconds));
+  return Ok{};
+}
+
+bool is_variable(std::string_view entry, std::string_view name) {
+  return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+}
+
+Words environment_of(const ProcessOptions& options) {
+  Words entries;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  for (const auto& [name, value] : options.environment) {
+    std::erase_if(entries, [&](const std::string& entry) { return is_variable(entry, name); });
+    entries.push_back(fmt::format("{}={}", name, value));
+  }
+  return entries;
+}
+
+Words paths_to_try(const std::string& program, const Words& environment) {
+  if (program.find('/') != std::string::npos) return {program};
+  std::string folders = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& entry : environment)
+    if (is_variable(entry, "PATH")) folders = entry.substr(5);
+  Words paths;
+  for (size_t start = 0; start <= folders.size();) {
+    const size_t end = std::min(folders.find(':', start), folders.size());
+    const std::string folder = folders.substr(start, end - start);
+    paths.push_back((folder.empty() ? "." : folder) + "/" + program);
+    start = end + 1;
+  }
+  return paths;
+}
+
+// The plan and all that it points to. The supervisor shares it, so what it reports is seen here.
+class PlanMemory {
+ public:
+  PlanMemory(const Words& command, const ProcessOptions& options) {
+    const Words environment = environment_of(options);
+    const Words paths = paths_to_try(command[0], environment);
+    const size_t most_processes = size_t(1) << 22;  // the kernel allows no more
+    const size_t found = std::min<size_t>(options.descendants.value_or(0), most_processes) + 2;
+    const size_t room = std::max<size_t>(found, 1024);
+    size_ = sizeof(SupervisorPlan) + options.folder.size() + 1 + room * sizeof(pid_t) + 64;
+    for (const Words* words : {&command, &environment, &paths}) size_ += bytes(*words);
+    start_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (start_ == MAP_FAILED) return;
+    next_ = static_cast<char*>(start_);
+    plan_ = new (take(sizeof(SupervisorPlan))) SupervisorPlan;
+    plan_->found = {static_cast<pid_t*>(take(room * sizeof(pid_t))), room};
+    plan_->programs = copy(paths);
+    plan_->arguments = copy(command);
+    plan_->environment = copy(environment);
+    if (!options.folder.empty()) plan_->folder = copy(options.folder);
+    set_limits(options);
+  }
+  ~PlanMemory() {
+    if (start_ != MAP_FAILED) munmap(start_, size_);
+  }
+  PlanMemory(const PlanMemory&) = delete;
+  PlanMemory& operator=(const PlanMemory&) = delete;
+
+  bool ok() const { return plan_ != nullptr; }
+  SupervisorPlan& plan() { return *plan_; }
+
+ private:
+  static size_t bytes(const Words& words) {
+    size_t size = (words.size() + 1) * sizeof(char*) + 16;
+    for (const std::string& word : words) size += word.size() + 1;
+    return size;
+  }
+  void* take(size_t size) {
+    void* result = next_;
+    next_ += (size + 7) / 8 * 8;
+    return result;
+  }
+  char* copy(const std::string& word) {
+    char* result = next_;
+    next_ += word.size() + 1;
+    return static_cast<char*>(std::memcpy(result, word.c_str(), word.size() + 1));
+  }
+  char** copy(const Words& words) {
+    next_ += -reinterpret_cast<uintptr_t>(next_) % sizeof(char*);
+    char** list = static_cast<char**>(take((words.size() + 1) * sizeof(char*)));
+    for (size_t i = 0; i < words.size(); ++i) list[i] = copy(words[i]);
+    list[words.size()] = nullptr;
+    return list;
+  }
+  void set_limits(const ProcessOptions& options) {
+    if (options.seconds) plan_->seconds = *options.seconds;
+    if (options.cpu_seconds) plan_->cpu_seconds = uint64_t(std::clamp(std::ceil(*options.cpu_seconds), 1.0, 1e9));
+    if (options.memory_bytes) plan_->memory_bytes = *options.memory_bytes;
+    plan_->counts_processes = options.descendants.has_value();
+    plan_->processes = std::min(size_t(options.descendants.value_or(0)) + 1, plan_->found.size() - 1);
+  }
+
+  void* start_ = MAP_FAILED;
+  size_t size_ = 0;
+  char* next_ = nullptr;
+  SupervisorPlan* plan_ = nullptr;
+};
+
+// Its end, whether wanted or by an exception, ends the program: closing the socket is what the supervisor waits for.
+class SupervisorProcess {
+ public:
+  SupervisorProcess(SupervisorPlan& plan, Descriptor socket) : socket_(std::move(socket)) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the fork
+    // Not fork(): handlers of libraries stay out of it. Without a signal at its end it is no business of others who wait
+    // for children in our process.
+    pid_ = pid_t(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+    if (pid_ == 0) supervise(plan);
+    error_ = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  ~SupervisorProcess() { wait(); }
+  SupervisorProcess(const SupervisorProcess&) = delete;
+  SupervisorProcess& operator=(const SupervisorProcess&) = delete;
+
+  int error() const { return pid_ < 0 ? error_ : 0; }
+  int socket() const { return socket_.get(); }
+  void end_program() { shutdown(socket_.get(), SHUT_WR); }
+  void wait() {
+    socket_.close();
+    while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+
+ private:
+  Descriptor socket_;
+  pid_t pid_ = -1;
+  int error_ = 0;
+};
+
+struct Stream {
+  Descriptor source;
+  std::string& text;
+  bool& cut;
+  uint64_t limit;
+
+  // Reads once, `most` bytes at most; closes the source at its end.
+  size_t take(size_t most) {
+    char buffer[65536];
+    const ssize_t count = read(source.get(), buffer, std::min(most, sizeof buffer));
+    if (count < 0 && errno == EINTR) return 0;
+    if (count <= 0) {
+      source.close();
+      return 0;
+    }
+    const size_t kept = size_t(std::min<uint64_t>(uint64_t(count), limit - text.size()));
+    text.append(buffer, kept);
+    cut = cut || kept < size_t(count);
+    return size_t(count);
+  }
+
+  // What is there once all writers are dead. Its end is not waited for: they may have handed their side to others.
+  void take_rest() {
+    int waiting = 0;
+    if (source.get() < 0 || ioctl(source.get(), FIONREAD, &waiting) != 0) return;
+    while (waiting > 0 && source.get() >= 0) waiting -= int(take(size_t(waiting)));
+  }
+};
+
+// Reads both streams until the supervisor is done.
+Status collect(SupervisorProcess& supervisor, Stream& output, Stream& errors, bool end_when_cut) {
+  bool ending = false;
+  for (;;) {
+    pollfd sources[] = {
+        {supervisor.socket(), POLLIN, 0}, {output.source.get(), POLLIN, 0}, {errors.source.get(), POLLIN, 0}};
+    if (poll(sources, 3, -1) < 0) {
+      if (errno == EINTR) continue;
+      return system_error("the output of a program can not be waited for", errno);
+    }
+    if (sources[0].revents != 0) break;
+    if (sources[1].revents != 0) output.take(SIZE_MAX);
+    if (sources[2].revents != 0) errors.take(SIZE_MAX);
+    if (end_when_cut && !ending && (output.cut || errors.cut)) {
+      supervisor.end_program();
+      ending = true;
+    }
+  }
+  output.take_rest();
+  errors.take_rest();
+  return Ok{};
+}
+
+Error failure(const SupervisorReport& report, const std::string& program, const ProcessOptions& options) {
+  switch (report.failed) {
+    case ProcessStep::supervise: return system_error(fmt::format("'{}' can not be supervised", program), report.error);
+    case ProcessStep::limit: return system_error(fmt::format("'{}' can not be limited", program), report.error);
+    case ProcessStep::enter_folder:
+      return system_error(fmt::format("'{}' can not be started in '{}'", program, options.folder), report.error);
+    case ProcessStep::start: return not_started(program, report.error);
+    case ProcessStep::none: break;
+  }
+  return {ErrorCode::io, fmt::format("'{}' is lost: its supervisor was killed", program), "", {}};
+}
+
+}  // namespace
+
+Result<ProcessResult> run_process(const Words& command, const ProcessOptions& options) {
+  LL_DO(check(command, options));
+  PlanMemory memory(command, options);
+  Ends control, output, errors;
+  Descriptor input;
+  if (!memory.ok() || !make_socket_pair(control) || !make_pipe(output) || !make_pipe(errors) ||
+      !open_input(options.input, input))
+    return not_started(command[0], errno);
+  SupervisorPlan& plan = memory.plan();
+  plan.input = input.get();
+  plan.output = output.theirs.get();
+  plan.errors = errors.theirs.get();
+  plan.control = control.theirs.get();
+
+  SupervisorProcess supervisor(plan, std::move(control.ours));
+  if (supervisor.error() != 0) return not_started(command[0], supervisor.error());
+  for (Descriptor* theirs : {&input, &output.theirs, &errors.theirs, &control.theirs}) theirs->close();
+  ProcessResult result;
+  Stream out{std::move(output.ours), result.output, result.output_cut, options.output_bytes};
+  Stream err{std::move(errors.ours), result.errors, result.errors_cut, options.output_bytes};
+  LL_DO(collect(supervisor, out, err, !options.cut_output));
+  supervisor.wait();
+
+  const SupervisorReport& report = plan.report;
+  if (!report.complete || report.failed != ProcessStep::none) return failure(report, command[0], options);
+  const bool too_much = !options.cut_output && (result.output_cut || result.errors_cut);
+  result.limit = too_much ? ProcessLimit::output : report.limit;
+  result.signal = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
+  result.exit_status = WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 0;
+  result.seconds = report.seconds;
+  result.peak_bytes = report.peak_bytes;
+  return result;
+}
+
+}  // namespace lightline

@@ -1,0 +1,224 @@
+#include "base/process_supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+
+#include "base/process_memory.h"
+#include "base/process_tree.h"
+
+namespace lightline {
+namespace {
+
+constexpr int control = 3;  // where supervise() puts the socket
+constexpr double seconds_between_counts = 0.02;
+
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+timespec to_timespec(double seconds) { return {time_t(seconds), long((seconds - std::floor(seconds)) * 1e9)}; }
+
+[[noreturn]] void fail(SupervisorPlan& plan, ProcessStep step) {
+  plan.report.error = errno;
+  plan.report.failed = step;
+  _exit(127);
+}
+
+// Handlers are functions of ours, and what we ignore must not be ignored by the program.
+void reset_signals() {
+  struct sigaction usual = {};
+  usual.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
+}
+
+// Limits that hold for us already stay.
+void limit(SupervisorPlan& plan, decltype(RLIMIT_AS) resource, uint64_t soft, uint64_t hard) {
+  rlimit current;
+  if (getrlimit(resource, &current) != 0) fail(plan, ProcessStep::limit);
+  const rlimit wanted{std::min(rlim_t(soft), current.rlim_cur), std::min(rlim_t(hard), current.rlim_max)};
+  if (setrlimit(resource, &wanted) != 0) fail(plan, ProcessStep::limit);
+}
+
+// As execvp searches, without its shell for texts that name no interpreter.
+void start_first(SupervisorPlan& plan) {
+  bool refused = false;
+  for (char* const* program = plan.programs; *program != nullptr; ++program) {
+    execve(*program, plan.arguments, plan.environment);
+    refused = refused || errno == EACCES;
+    if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) break;
+  }
+  if (refused && (errno == ENOENT || errno == ENOTDIR)) errno = EACCES;
+}
+
+[[noreturn]] void become_program(SupervisorPlan& plan, pid_t supervisor) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (plan.folder != nullptr && chdir(plan.folder) != 0) fail(plan, ProcessStep::enter_folder);
+  limit(plan, RLIMIT_CORE, 0, 0);
+  if (plan.cpu_seconds != RLIM_INFINITY) limit(plan, RLIMIT_CPU, plan.cpu_seconds, plan.cpu_seconds + 1);
+  // Last: our address space may be beyond it already, and then the stack can not grow any more.
+  if (plan.memory_bytes != RLIM_INFINITY) limit(plan, RLIMIT_AS, plan.memory_bytes, plan.memory_bytes);
+  start_first(plan);
+  fail(plan, ProcessStep::start);
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorPlan& plan) : plan_(plan) {}
+
+  void prepare() {
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // blocked, so it is read from signals_
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+      fail(plan_, ProcessStep::supervise);
+    take_descriptors();
+    reset_signals();
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGTERM);
+    signals_ = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals_ < 0) fail(plan_, ProcessStep::supervise);
+    listing_ = best_process_listing();
+    release_forked_heap();
+  }
+
+  void start() {
+    start_ = now();
+    const pid_t own = getpid();
+    program_ = pid_t(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (program_ < 0) fail(plan_, ProcessStep::supervise);
+    if (program_ == 0) become_program(plan_, own);
+    for (const int fd : {0, 1, 2}) close(fd);
+  }
+
+  // Until the program ends or has to.
+  void watch() {
+    while (!program_has_ended()) {
+      if (now() - start_ >= plan_.seconds) {
+        reached_ = ProcessLimit::time;
+        return;
+      }
+      if (plan_.counts_processes && has_too_many_processes()) {
+        reached_ = ProcessLimit::descendants;
+        return;
+      }
+      if (wait_for_news()) return;
+    }
+  }
+
+  // The group goes at once. What left it is killed wherever it is found: a killed process forks no more, and the
+  // children that it leaves become ours. Only when we have no child at all is nothing left.
+  void end_everything() {
+    kill(-program_, SIGKILL);
+    kill(program_, SIGKILL);  // it may not lead its group yet
+    for (;;) {
+      int status = 0;
+      rusage usage;
+      pid_t ended;
+      while ((ended = wait4(-1, &status, WNOHANG, &usage)) > 0) note_end(ended, status, usage);
+      if (ended < 0 && errno == ECHILD) return;
+      siginfo_t next;
+      if (find_descendants(getpid(), plan_.found, listing_, SIGKILL) > 0)
+        waitid(P_ALL, 0, &next, WEXITED | WNOWAIT);
+      else
+        poll(nullptr, 0, 1);
+    }
+  }
+
+  void report() {
+    const bool killed = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGKILL;
+    const bool stopped = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGXCPU;
+    if (reached_ != ProcessLimit::none)
+      plan_.report.limit = killed ? reached_ : ProcessLimit::none;  // it may have ended by itself in the same moment
+    else if (plan_.cpu_seconds != RLIM_INFINITY && (stopped || (killed && cpu_seconds_ >= double(plan_.cpu_seconds))))
+      plan_.report.limit = ProcessLimit::cpu_time;
+    plan_.report.complete = true;
+  }
+
+ private:
+  void take_descriptors() {
+    if (dup2(plan_.input, 0) < 0 || dup2(plan_.output, 1) < 0 || dup2(plan_.errors, 2) < 0 ||
+        dup3(plan_.control, control, O_CLOEXEC) < 0 || !close_descriptors_above(control))
+      fail(plan_, ProcessStep::supervise);
+  }
+
+  // Takes leave of what else ended. The program stays: while it does, its number can not name another group.
+  bool program_has_ended() {
+    for (;;) {
+      siginfo_t ended = {};
+      if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return false;
+      if (ended.si_pid == program_) return true;
+      int status = 0;
+      rusage usage;
+      if (wait4(ended.si_pid, &status, WNOHANG, &usage) > 0) note_end(ended.si_pid, status, usage);
+    }
+  }
+
+  bool has_too_many_processes() {
+    return find_descendants(getpid(), plan_.found.first(plan_.processes + 1), listing_) > plan_.processes;
+  }
+
+  // Whether there is nobody left to run the program for.
+  bool wait_for_news() {
+    double seconds = plan_.seconds - (now() - start_);
+    if (plan_.counts_processes) seconds = std::min(seconds, seconds_between_counts);
+    const timespec time = to_timespec(std::clamp(seconds, 0.0, 1e6));
+    pollfd sources[] = {{control, POLLIN, 0}, {signals_, POLLIN, 0}};
+    ppoll(sources, 2, &time, nullptr);
+    signalfd_siginfo signal;
+    bool is_over = sources[0].revents != 0;
+    while (read(signals_, &signal, sizeof signal) == ssize_t(sizeof signal))
+      is_over = is_over || signal.ssi_signo == SIGTERM;
+    return is_over;
+  }
+
+  void note_end(pid_t ended, int status, const rusage& usage) {
+    plan_.report.peak_bytes = std::max(plan_.report.peak_bytes, uint64_t(usage.ru_maxrss) * 1024);
+    if (ended != program_) return;
+    plan_.report.status = status;
+    plan_.report.seconds = now() - start_;
+    cpu_seconds_ = double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                   double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  }
+
+  SupervisorPlan& plan_;
+  int signals_ = -1;
+  pid_t program_ = -1;
+  double start_ = 0;
+  double cpu_seconds_ = 0;
+  ProcessLimit reached_ = ProcessLimit::none;
+  ProcessListing listing_ = ProcessListing::children;
+};
+
+}  // namespace
+
+void supervise(SupervisorPlan& plan) {
+  Supervisor supervisor(plan);
+  supervisor.prepare();
+  supervisor.start();
+  supervisor.watch();
+  supervisor.end_everything();
+  supervisor.report();
+  _exit(0);
+}
+
+}  // namespace lightline
