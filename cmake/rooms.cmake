@@ -15,14 +15,15 @@ endif()
 
 # lightline_quick(TARGET LEVEL): optimises by -LEVEL and takes the common headers precompiled.
 function(lightline_quick target level)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-${level}>)
+  target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-${level}>)  # programs too: one precompiled header
   if(LIGHTLINE_QUICK_BUILD)
     target_precompile_headers(${target} REUSE_FROM lightline_common_${level})
   endif()
 endfunction()
 
 # lightline_room(FOLDER [USES rooms] [LIBRARIES libraries] [LEVEL O1|O2] [BATCH files])
-# LEVEL O1 is for rooms whose speed nobody notices; BATCH joins so many files into one translation unit.
+# LEVEL O1 is for rooms whose speed nobody notices. BATCH joins so many files into one translation unit; BATCH folder
+# joins those of a folder.
 function(lightline_room room)
   cmake_parse_arguments(ROOM "" "LEVEL;BATCH" "USES;LIBRARIES" ${ARGN})
   string(REPLACE / _ name ${room})
@@ -45,6 +46,16 @@ function(lightline_room room)
   endif()
   lightline_quick(lightline_${name} ${ROOM_LEVEL})
   if(ROOM_BATCH AND LIGHTLINE_QUICK_BUILD)
-    set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ROOM_BATCH})
+    set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD ON)
+    if(ROOM_BATCH STREQUAL folder)
+      set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+      foreach(source ${sources})
+        get_filename_component(folder ${source} DIRECTORY)
+        get_filename_component(folder ${folder} NAME)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+      endforeach()
+    else()
+      set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ROOM_BATCH})
+    endif()
   endif()
 endfunction()

@@ -1,4 +1,4 @@
-// lightline arch: the machines that bounds are computed for, and a probe of the one at hand.
+// lightline arch: the machines that bounds are computed for, and a probe of this machine.
 #include <fmt/format.h>
 
 #include <memory>
@@ -82,52 +82,50 @@ int probe(const Options& options) {
 
 }  // namespace
 
-void add_arch(CLI::App& app, Action& action) {
+void add_arch(Command& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("arch", "List, show, compare and probe machines");
-  command->require_subcommand(1);
-  const auto run = [options, &action](int (*function)(const Options&)) {
-    return [options, &action, function] { action = [options, function] { return function(*options); }; };
+  Command command = root.add("arch", "List, show, compare and probe machines");
+  command.needs_subcommand();
+  const auto run = [options](int (*function)(const Options&)) {
+    return [options, function] { return function(*options); };
   };
   const std::string clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";
 
-  CLI::App* listing = command->add_subcommand("list", "All bundled machines");
-  listing->add_flag("--json", options->json, "Print JSON");
-  listing->callback(run(list));
+  Command listing = command.add("list", "All bundled machines");
+  listing.flag("--json", options->json, "Print JSON");
+  listing.runs(run(list));
 
-  CLI::App* showing = command->add_subcommand("show", "One machine in full, with the source of every number");
-  showing->add_option("NAME", options->name, "A name or alias, or a path to a .toml file")->required();
-  showing->add_option("--clock", options->clock, clock_help);
-  showing->add_flag("--json", options->json, "Print JSON");
-  showing->add_flag("--toml", options->toml, "Print a machine file, to be edited");
-  showing->callback(run(show));
+  Command showing = command.add("show", "One machine in full, with the source of every number");
+  showing.option("NAME", options->name, "A name or alias, or a path to a .toml file").required();
+  showing.option("--clock", options->clock, clock_help);
+  showing.flag("--json", options->json, "Print JSON");
+  showing.flag("--toml", options->toml, "Print a machine file, to be edited");
+  showing.runs(run(show));
 
-  CLI::App* comparing = command->add_subcommand("diff", "Two machines side by side");
-  comparing->add_option("A", options->name, "A name, an alias, or a path to a .toml file")->required();
-  comparing->add_option("B", options->other, "The machine to compare with; ratios are B over A")->required();
-  comparing->add_option("--clock", options->clock, clock_help);
-  comparing->callback(run(diff));
+  Command comparing = command.add("diff", "Two machines side by side");
+  comparing.option("A", options->name, "A name, an alias, or a path to a .toml file").required();
+  comparing.option("B", options->other, "The machine to compare with; ratios are B over A").required();
+  comparing.option("--clock", options->clock, clock_help);
+  comparing.runs(run(diff));
 
-  CLI::App* probing = command->add_subcommand("probe", "Measure this machine and write a machine file");
-  probing->add_option("-o,--output", options->output,
-                      "Write the machine file here and print the figures; else print the file");
+  Command probing = command.add("probe", "Measure this machine and write a machine file");
+  probing.option("-o,--output", options->output,
+                 "Write the machine file here and print the figures; else print the file");
   probing
-      ->add_option("--device", options->device,
-                   "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
-      ->check([](const std::string& text) {
+      .option("--device", options->device,
+              "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
+      .valid_if([](const std::string& text) {
         const bool known = text == "auto" || text == "cpu" ||
                            (text.starts_with("gpu") && text.size() < 7 &&
                             text.find_first_not_of("0123456789", 3) == std::string::npos);
         return known ? std::string() : "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
       })
-      ->capture_default_str();
-  probing->add_option("--seconds", options->seconds, "Time for each figure")
-      ->check(CLI::Range(0.01, 60.0))
-      ->capture_default_str();
-  probing->add_flag("--json", options->json, "Print JSON");
-  probing->callback(run(probe));
+      .shows_default();
+  probing.option("--seconds", options->seconds, "Time for each figure").between(0.01, 60.0).shows_default();
+  probing.flag("--json", options->json, "Print JSON");
+  probing.runs(run(probe));
 
-  command->footer(
+  command.footer(
       "Examples:\n"
       "  lightline arch list\n"
       "  lightline arch show H200\n"

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "cli/cli.h"
-#include "frontend/load/load.h"
 
 namespace lightline::cli {
 namespace {
@@ -16,23 +15,24 @@ std::string count(size_t number, std::string_view thing) {
 int check_file(const std::string& path, bool quiet) {
   const auto source = read_source(path);
   if (!source.ok()) return report_error(source.error());
-  const auto program = program_of(*source);
+  const auto program = api::load(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
   if (quiet) return exit_ok;
-  print(fmt::format("{}: ok, program {} with {}, {} and {}\n", source->name, program->name,
-                    count(program->inputs.size(), "input"), count(program->outputs.size(), "output"),
-                    count(program->statements.size(), "statement")));
+  print(fmt::format("{}: ok, program {} with {}, {} and {}\n", source->name, program->loops().name,
+                    count(program->loops().inputs.size(), "input"), count(program->loops().outputs.size(), "output"),
+                    count(program->loops().statements.size(), "statement")));
   return exit_ok;
 }
 
-// Every program of a corpus in turn; bad ones are told and counted.
-int check_corpus(const std::string& path, frontend::Form form, bool quiet) {
+// Every program of a corpus in turn; bad ones are reported and counted.
+int check_corpus(const std::string& path, api::ExportForm form, bool quiet) {
   int64_t good = 0, bad = 0;
-  const Status status = frontend::for_each_program(path, form, [&](const frontend::CorpusEntry& entry) -> Status {
-    const auto program = program_of({entry.name, entry.program});
+  const Status status = api::for_each_program(path, form, [&](const api::CorpusEntry& entry) -> Status {
+    const auto program = api::load({entry.name, entry.program});
     if (program.ok()) {
       ++good;
-      if (!quiet) print(fmt::format("{}: ok, {}\n", entry.name, count(program->statements.size(), "statement")));
+      if (!quiet)
+        print(fmt::format("{}: ok, {}\n", entry.name, count(program->loops().statements.size(), "statement")));
     } else {
       ++bad;
       report_error(program.error());
@@ -46,35 +46,30 @@ int check_corpus(const std::string& path, frontend::Form form, bool quiet) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Action& action) {
+void add_check(Command& root) {
   struct Options {
     std::vector<std::string> files;
     bool quiet = false;
     std::string form = "training";
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Verify programs: loops, exported programs, or corpora of them");
-  command->add_option("FILE", options->files, "Programs to verify; - is standard input")
-      ->required()
-      ->option_text("...");
-  command->add_flag("-q,--quiet", options->quiet, "Print rejected programs only");
-  command->add_option("--form", options->form, "Which form of a corpus entry to read")
-      ->check(CLI::IsMember({"training", "core"}))
-      ->option_text("training|core");
-  command->footer(
+  Command command = root.add("check", "Verify programs: loops, exported programs, or corpora of them");
+  command.option("FILE", options->files, "Programs to verify; - is standard input").required().shown_as("...");
+  command.flag("-q,--quiet", options->quiet, "Print rejected programs only");
+  command.option("--form", options->form, "Which form of a corpus entry to read")
+      .one_of({"training", "core"})
+      .shown_as("training|core");
+  command.footer(
       "Examples:\n"
       "  lightline check examples/loops/matmul.lir\n"
       "  lightline check --quiet *.lir\n"
       "  cat model.lir | lightline check -");
-  command->callback([options, &action] {
-    action = [options] {
-      int worst = exit_ok;
-      const auto form = options->form == "core" ? frontend::Form::core : frontend::Form::training;
-      for (const std::string& file : options->files)
-        worst = std::max(worst, frontend::is_corpus(file) ? check_corpus(file, form, options->quiet)
-                                                          : check_file(file, options->quiet));
-      return worst;
-    };
+  command.runs([options] {
+    int worst = exit_ok;
+    for (const std::string& file : options->files)
+      worst = std::max(worst, api::is_corpus(file) ? check_corpus(file, form_of(options->form), options->quiet)
+                                                   : check_file(file, options->quiet));
+    return worst;
   });
 }
 

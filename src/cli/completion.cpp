@@ -8,63 +8,27 @@
 namespace lightline::cli {
 namespace {
 
-struct Flag {
-  std::string name;  // "--seed"
-  std::string help;
-  std::vector<std::string> choices;  // its values where they are a fixed set
-  bool takes_value = false;
-};
-
-struct Command {
-  std::string name;
-  std::string help;
-  std::vector<Flag> flags;
-  std::vector<std::string> choices;  // of its argument; none: files
-};
-
-// "interp|c" as option text is a fixed set of values.
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string& text = option.get_option_text();
-  return text.find('|') == std::string::npos ? std::vector<std::string>() : CLI::detail::split(text, '|');
-}
-
-std::vector<Command> commands_of(const CLI::App& app) {
-  std::vector<Command> commands;
-  for (const CLI::App* sub : app.get_subcommands({})) {
-    Command command{sub->get_name(), sub->get_description(), {}, {}};
-    for (const CLI::Option* option : sub->get_options()) {
-      if (option->get_positional()) command.choices = choices_of(*option);
-      for (const std::string& name : option->get_lnames()) {
-        command.flags.push_back(
-            {"--" + name, option->get_description(), choices_of(*option), option->get_items_expected_max() > 0});
-      }
-    }
-    commands.push_back(std::move(command));
-  }
-  return commands;
-}
-
 std::string words(const std::vector<std::string>& items) { return fmt::format("{}", fmt::join(items, " ")); }
 
-std::string flag_words(const Command& command) {
+std::string flag_words(const CommandInfo& command) {
   std::vector<std::string> names;
-  for (const Flag& flag : command.flags) names.push_back(flag.name);
+  for (const FlagInfo& flag : command.flags) names.push_back(flag.name);
   return words(names);
 }
 
-std::string command_words(const std::vector<Command>& commands) {
+std::string command_words(const std::vector<CommandInfo>& commands) {
   std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.name);
+  for (const CommandInfo& command : commands) names.push_back(command.name);
   return words(names);
 }
 
-std::string bash_script(const std::vector<Command>& commands) {
+std::string bash_script(const std::vector<CommandInfo>& commands) {
   std::string flags, arguments, values;
-  for (const Command& command : commands) {
+  for (const CommandInfo& command : commands) {
     flags += fmt::format("    {}) flags=\"{}\" ;;\n", command.name, flag_words(command));
     if (!command.choices.empty())
       arguments += fmt::format("    {}) choices=\"{}\" ;;\n", command.name, words(command.choices));
-    for (const Flag& flag : command.flags) {
+    for (const FlagInfo& flag : command.flags) {
       if (!flag.choices.empty())
         values += fmt::format("    {}:{}) choices=\"{}\" ;;\n", command.name, flag.name, words(flag.choices));
     }
@@ -101,12 +65,12 @@ std::string without(std::string text, std::string_view characters) {
   return text;
 }
 
-std::string zsh_script(const std::vector<Command>& commands) {
+std::string zsh_script(const std::vector<CommandInfo>& commands) {
   std::string names, cases;
-  for (const Command& command : commands) {
+  for (const CommandInfo& command : commands) {
     names += fmt::format("    '{}:{}'\n", command.name, without(command.help, "':"));
     cases += fmt::format("    {})\n      _arguments", command.name);
-    for (const Flag& flag : command.flags) {
+    for (const FlagInfo& flag : command.flags) {
       const std::string value = !flag.takes_value      ? ""
                                 : flag.choices.empty() ? ":value:_files"
                                                        : fmt::format(":value:({})", words(flag.choices));
@@ -140,15 +104,15 @@ fi
                      names, cases);
 }
 
-std::string fish_script(const std::vector<Command>& commands) {
+std::string fish_script(const std::vector<CommandInfo>& commands) {
   std::string text = "# fish completion for lightline; load it with: lightline completion fish | source\n";
-  for (const Command& command : commands) {
+  for (const CommandInfo& command : commands) {
     text += fmt::format("complete -c lightline -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
                         without(command.help, "'"));
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
     if (!command.choices.empty())
       text += fmt::format("complete -c lightline {} -f -a '{}'\n", condition, words(command.choices));
-    for (const Flag& flag : command.flags) {
+    for (const FlagInfo& flag : command.flags) {
       const std::string value = !flag.takes_value      ? ""
                                 : flag.choices.empty() ? " -r"
                                                        : fmt::format(" -x -a '{}'", words(flag.choices));
@@ -161,24 +125,19 @@ std::string fish_script(const std::vector<Command>& commands) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Action& action) {
+void add_completion(Command& root, const CommandLine& line) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print a completion script for a shell");
-  command->add_option("SHELL", *shell, "The shell")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->option_text("bash|zsh|fish");
-  command->footer(
+  Command command = root.add("completion", "Print a completion script for a shell");
+  command.option("SHELL", *shell, "The shell").required().one_of({"bash", "zsh", "fish"}).shown_as("bash|zsh|fish");
+  command.footer(
       "Examples:\n"
       "  source <(lightline completion bash)\n"
       "  lightline completion zsh > ~/.zfunc/_lightline\n"
       "  lightline completion fish | source");
-  command->callback([shell, &app, &action] {
-    action = [shell, &app] {
-      const std::vector<Command> commands = commands_of(app);
-      print(*shell == "bash" ? bash_script(commands) : *shell == "zsh" ? zsh_script(commands) : fish_script(commands));
-      return int(exit_ok);
-    };
+  command.runs([shell, &line] {
+    const std::vector<CommandInfo> commands = line.commands();
+    print(*shell == "bash" ? bash_script(commands) : *shell == "zsh" ? zsh_script(commands) : fish_script(commands));
+    return int(exit_ok);
   });
 }
 

@@ -3,8 +3,6 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "loops/ir/parse.h"
-#include "loops/ir/print.h"
 
 namespace lightline::cli {
 namespace {
@@ -18,9 +16,9 @@ struct Options {
 int format_file(const std::string& path, const Options& options) {
   const auto source = read_source(path);
   if (!source.ok()) return report_error(source.error());
-  const auto program = loops::parse(source->text, source->name);
-  if (!program.ok()) return report_error(program.error(), source->text);
-  const std::string canonical = loops::print(*program);
+  const auto formatted = api::formatted(*source);
+  if (!formatted.ok()) return report_error(formatted.error(), source->text);
+  const std::string& canonical = *formatted;
   if (options.check) {
     if (canonical == source->text) return exit_ok;
     print(source->name + ": not in canonical form\n");
@@ -50,21 +48,18 @@ int format_files(const Options& options) {
 
 }  // namespace
 
-void add_fmt(CLI::App& app, Action& action) {
+void add_fmt(Command& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
-  command->add_option("FILE", options->files, "Programs to format; - is standard input")
-      ->required()
-      ->option_text("...");
-  CLI::Option* write = command->add_flag("-w,--write", options->write, "Rewrite the files that differ");
-  command->add_flag("--check", options->check, "Write nothing; exit code 1 if a file differs")->excludes(write);
-  command->footer(
+  Command command = root.add("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
+  command.option("FILE", options->files, "Programs to format; - is standard input").required().shown_as("...");
+  const Option write = command.flag("-w,--write", options->write, "Rewrite the files that differ");
+  command.flag("--check", options->check, "Write nothing; exit code 1 if a file differs").excludes(write);
+  command.footer(
       "Examples:\n"
       "  lightline fmt model.lir\n"
       "  lightline fmt --write examples/loops/*.lir\n"
       "  lightline fmt --check examples/loops/*.lir");
-  command->callback([options, &action] { action = [options] { return format_files(*options); }; });
+  command.runs([options] { return format_files(*options); });
 }
 
 }  // namespace lightline::cli

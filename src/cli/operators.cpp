@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "ops/build/registry.h"
+#include "ops/catalogue/catalogue.h"
 #include "report/json.h"
 #include "report/operators_report.h"
 
@@ -33,7 +33,7 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
     if (!summary.is_object() || !summary.contains("operators") || !summary["operators"].is_object()) continue;
     for (const auto& [name, types] : summary["operators"].items()) {
       // The summary speaks of targets; the registry says which operator that is.
-      const ops::Registry::Match match = ops::Registry::all().find(name);
+      const ops::Registry::Match match = ops::all_operators().find(name);
       if (match.op == nullptr || !types.is_array()) continue;
       auto& list = proved[match.op->name];
       for (const auto& type : types)
@@ -46,7 +46,7 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
 
 int operators(const Options& options) {
   if (!options.target.empty()) {
-    const ops::Registry::Match match = ops::Registry::all().find(options.target);
+    const ops::Registry::Match match = ops::all_operators().find(options.target);
     if (match.op == nullptr) {
       note(fmt::format("'{}' has no definition; it would be opaque", options.target));
       return exit_negative;
@@ -62,28 +62,28 @@ int operators(const Options& options) {
   else if (options.json)
     print(report::operators_json(*proved));
   else
-    for (const ops::Operator& op : ops::Registry::all().operators())
+    for (const ops::Operator& op : ops::all_operators().operators())
       print(fmt::format("{}({})\n", op.name, op.parameters));
   return exit_ok;
 }
 
 }  // namespace
 
-void add_operators(CLI::App& app, Action& action) {
+void add_operators(Command& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("operators", "List the operators that have a definition");
-  command->add_option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");
-  command->add_flag("--markdown", options->markdown, "Print docs/operators.md");
-  command->add_flag("--json", options->json, "Print JSON (schema lightline.operators)");
+  Command command = root.add("operators", "List the operators that have a definition");
+  command.option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");
+  command.flag("--markdown", options->markdown, "Print docs/operators.md");
+  command.flag("--json", options->json, "Print JSON (schema lightline.operators)");
   command
-      ->add_option("--conformance", options->conformance,
-                   "The summary of a conformance run, to tell which dtypes are proved")
-      ->option_text("FILE");
-  command->footer(
+      .option("--conformance", options->conformance,
+              "The summary of a conformance run, to tell which dtypes are proved")
+      .shown_as("FILE");
+  command.footer(
       "Examples:\n"
       "  lightline operators torch.nn.functional.relu\n"
       "  lightline operators --markdown --conformance build/conformance.json > docs/operators.md");
-  command->callback([options, &action] { action = [options] { return operators(*options); }; });
+  command.runs([options] { return operators(*options); });
 }
 
 }  // namespace lightline::cli

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "base/shown.h"
 #include "machine/machine_file.h"
-#include "machine/nearest.h"
 
 namespace lightline::machine {
 namespace {

@@ -179,7 +179,7 @@ Result<void*> CudaDevice::load(const std::string& ptx, const std::string& kernel
   return function;
 }
 
-Status CudaDevice::launch(const Kernel& kernel, const std::vector<uint64_t>& arguments) {
+Status CudaDevice::launch(const Launch& kernel, const std::vector<uint64_t>& arguments) {
   std::vector<uint64_t> values = arguments;
   std::vector<void*> pointers;
   for (uint64_t& value : values) pointers.push_back(&value);
@@ -188,7 +188,7 @@ Status CudaDevice::launch(const Kernel& kernel, const std::vector<uint64_t>& arg
                        "launch a kernel");
 }
 
-Result<double> CudaDevice::best_time(const Kernel& kernel, const std::vector<uint64_t>& arguments, double seconds) {
+Result<double> CudaDevice::best_time(const Launch& kernel, const std::vector<uint64_t>& arguments, double seconds) {
   void *start = nullptr, *stop = nullptr;
   LL_DO(calls_->check(calls_->event_create(&start, 0), "make an event"));
   LL_DO(calls_->check(calls_->event_create(&stop, 0), "make an event"));

@@ -41,7 +41,7 @@ class CudaDevice {
   Result<uint64_t> allocate(double bytes);  // zeroed
 
   // A kernel of a PTX text; arguments are 64-bit values.
-  struct Kernel {
+  struct Launch {
     void* function = nullptr;
     uint32_t blocks = 1;
     uint32_t threads = 1;
@@ -50,11 +50,11 @@ class CudaDevice {
   Result<void*> load(const std::string& ptx, const std::string& kernel, uint32_t shared_bytes = 0);
 
   // Launches the kernel again and again for about `seconds`; gives the shortest time of one launch in seconds.
-  Result<double> best_time(const Kernel& kernel, const std::vector<uint64_t>& arguments, double seconds);
+  Result<double> best_time(const Launch& kernel, const std::vector<uint64_t>& arguments, double seconds);
 
  private:
   explicit CudaDevice(std::unique_ptr<CudaCalls> calls);
-  Status launch(const Kernel& kernel, const std::vector<uint64_t>& arguments);
+  Status launch(const Launch& kernel, const std::vector<uint64_t>& arguments);
 
   std::unique_ptr<CudaCalls> calls_;
   int device_ = 0;

@@ -182,6 +182,12 @@ std::string_view name(MathMode mode) {
   return "tf32";
 }
 
+MathMode math_mode_from_name(std::string_view text) {
+  for (const MathMode mode : {MathMode::strict, MathMode::fast16})
+    if (name(mode) == text) return mode;
+  return MathMode::tf32;
+}
+
 double Machine::clock() const { return clocks.locked > 0 ? clocks.locked : clocks.max.value; }
 
 double Machine::vector_rate(DType dtype) const { return best_per_clock(vector, rate_type(dtype)) * clock(); }
@@ -246,7 +252,7 @@ Machine at_measured(Machine machine) {
   limit_rates(machine.matrix, machine.measured.matrix, 2, clock);
   limit_rates(machine.vector, machine.measured.vector, 1, clock);
   limit_rates(machine.special, machine.measured.special, 1, clock);
-  if (const Number& measured = machine.measured.bytes_per_second; measured.value > 0) {
+  if (const SourcedNumber& measured = machine.measured.bytes_per_second; measured.value > 0) {
     for (MemoryLevel& memory : machine.memories) {
       if (memory.on_chip || std::max(memory.bytes_per_second.value, memory.by_clocks()) <= measured.value) continue;
       memory.bytes_per_second = measured;

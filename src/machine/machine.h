@@ -34,8 +34,9 @@ enum class MathMode : uint8_t {
   fast16,  // the 16-bit matrix rate
 };
 std::string_view name(MathMode mode);
+MathMode math_mode_from_name(std::string_view name);  // tf32 if there is no such mode
 
-struct Number {
+struct SourcedNumber {
   double value = 0;    // 0: not known
   std::string source;  // where it is published, or how it was measured
 };
@@ -62,10 +63,10 @@ struct MemoryLevel {
   std::string name;
   bool on_chip = true;
   bool usable = false;  // on chip: the last level that a schedule may count on
-  Number bytes;
-  Number bytes_per_second;  // device memory: the datasheet's figure
-  Number bytes_per_clock;   // on chip, of the core clock; often unknown
-  double clock_hz = 0;      // device memory: clock, transfers per tick and bus width, where they are known
+  SourcedNumber bytes;
+  SourcedNumber bytes_per_second;  // device memory: the datasheet's figure
+  SourcedNumber bytes_per_clock;   // on chip, of the core clock; often unknown
+  double clock_hz = 0;             // device memory: clock, transfers per tick and bus width, where they are known
   double transfers_per_clock = 0;
   double bus_bits = 0;
   std::string clock_source;
@@ -74,16 +75,16 @@ struct MemoryLevel {
 };
 
 struct Clocks {
-  Number base;
-  Number boost;
-  Number max;         // the highest that the part can run at
+  SourcedNumber base;
+  SourcedNumber boost;
+  SourcedNumber max;  // the highest that the part can run at
   double locked = 0;  // 0: not locked
 };
 
 // Ceilings that `lightline arch probe` reached on one specimen. They can be beaten, so no bound rests on them unless
 // asked for by at_measured.
 struct Measured {
-  Number bytes_per_second;
+  SourcedNumber bytes_per_second;
   std::vector<Rate> matrix;  // per_clock is unused: datasheet_tera holds the measured rate
   std::vector<Rate> vector;
   std::vector<Rate> special;
@@ -101,14 +102,14 @@ struct Machine {
   int year = 0;  // of release; 0: not known
   Clocks clocks;
   std::string unit_name;  // "SM", "CU", "core"
-  Number units;
+  SourcedNumber units;
   std::vector<Rate> matrix;
   std::vector<Emulation> emulations;
   std::vector<Rate> vector;
   std::vector<Rate> special;
   std::vector<MemoryLevel> memories;  // device memory first, then on-chip levels from far to near
-  Number tdp_watts;
-  Number price_usd;  // value 0: none is public
+  SourcedNumber tdp_watts;
+  SourcedNumber price_usd;  // value 0: none is public
   Measured measured;
 
   // ---- for bounds ----

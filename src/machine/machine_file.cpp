@@ -22,7 +22,7 @@ class MachineReader {
   explicit MachineReader(std::string file) : toml_(std::move(file)) {}
 
   Result<Machine> read(const toml::table& root) {
-    const Place file{&root, ""};
+    const TomlTable file{&root, ""};
     LL_DO(toml_.only(file, {"name", "vendor", "kind", "architecture", "compute_capability", "aliases", "notes", "year",
                             "sources", "clock", "units", "matrix", "emulation", "vector", "transcendental", "memory",
                             "power", "price", "measured"}));
@@ -42,8 +42,8 @@ class MachineReader {
   }
 
  private:
-  Status read_sources(const Place& file) {
-    LL_TRY(const Place sources, toml_.table(file, "sources"));
+  Status read_sources(const TomlTable& file) {
+    LL_TRY(const TomlTable sources, toml_.table(file, "sources"));
     for (const auto& [key, node] : *sources.table) {
       LL_TRY(sources_[std::string(key.str())], toml_.text(sources, key.str()));
     }
@@ -51,7 +51,7 @@ class MachineReader {
   }
 
   // "datasheet; dense is half": the first word names one of [sources] and gives way to its text.
-  Result<std::string> source(const Place& place) const {
+  Result<std::string> source(const TomlTable& place) const {
     LL_TRY(const std::string text, toml_.text(place, "source"));
     const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
     const std::string key = text.substr(0, end);
@@ -64,23 +64,24 @@ class MachineReader {
                           suggestion(key, known));
   }
 
-  Result<Number> number(const Place& parent, std::string_view key, const std::vector<Unit>& units) const {
-    LL_TRY(const Place place, toml_.table(parent, key));
+  Result<SourcedNumber> number(const TomlTable& parent, std::string_view key, const std::vector<Unit>& units) const {
+    LL_TRY(const TomlTable place, toml_.table(parent, key));
     std::vector<std::string> known = {"source"};
     for (const Unit& unit : units) known.push_back(unit.key);
     LL_DO(toml_.only(place, known));
-    Number result;
+    SourcedNumber result;
     LL_TRY(result.value, toml_.quantity(place, units));
     LL_TRY(result.source, source(place));
     return result;
   }
 
-  Result<Number> optional_number(const Place& parent, std::string_view key, const std::vector<Unit>& units) const {
-    if (parent.table->get(key) == nullptr) return Number{};
+  Result<SourcedNumber> optional_number(const TomlTable& parent, std::string_view key,
+                                        const std::vector<Unit>& units) const {
+    if (parent.table->get(key) == nullptr) return SourcedNumber{};
     return number(parent, key, units);
   }
 
-  Status read_identity(const Place& file) {
+  Status read_identity(const TomlTable& file) {
     LL_TRY(machine_.name, toml_.text(file, "name"));
     LL_TRY(machine_.vendor, toml_.text(file, "vendor"));
     LL_TRY(const std::string kind, toml_.text(file, "kind"));
@@ -104,8 +105,8 @@ class MachineReader {
     return Ok{};
   }
 
-  Status read_clocks(const Place& file) {
-    LL_TRY(const Place place, toml_.table(file, "clock"));
+  Status read_clocks(const TomlTable& file) {
+    LL_TRY(const TomlTable place, toml_.table(file, "clock"));
     LL_DO(toml_.only(place, {"base", "boost", "max"}));
     Clocks& clocks = machine_.clocks;
     LL_TRY(clocks.base, optional_number(place, "base", {{"mhz", mega}}));
@@ -121,8 +122,8 @@ class MachineReader {
     return Ok{};
   }
 
-  Status read_units(const Place& file) {
-    LL_TRY(const Place place, toml_.table(file, "units"));
+  Status read_units(const TomlTable& file) {
+    LL_TRY(const TomlTable place, toml_.table(file, "units"));
     LL_DO(toml_.only(place, {"name", "count", "source"}));
     LL_TRY(machine_.unit_name, toml_.text(place, "name"));
     LL_TRY(machine_.units.value, toml_.positive(place, "count"));
@@ -130,13 +131,13 @@ class MachineReader {
     return Ok{};
   }
 
-  Result<std::vector<Rate>> read_rates(const Place& file, std::string_view key, double operations) const {
+  Result<std::vector<Rate>> read_rates(const TomlTable& file, std::string_view key, double operations) const {
     std::vector<Rate> rates;
-    LL_TRY(const std::optional<Place> place, toml_.optional_table(file, key));
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, key));
     if (!place) return rates;
     for (const auto& [type_key, node] : *place->table) {
       LL_TRY(const RateType type, rate_type_of(type_key.str(), type_key.source(), place->path));
-      LL_TRY(const Place entry, toml_.table(*place, type_key.str()));
+      LL_TRY(const TomlTable entry, toml_.table(*place, type_key.str()));
       LL_DO(toml_.only(entry, {"per_unit", "per_clock", "tflops", "at_mhz", "source"}));
       Rate rate{type};
       LL_TRY(rate.per_clock, toml_.quantity(entry, {{"per_unit", machine_.units.value}, {"per_clock", 1}}));
@@ -162,7 +163,7 @@ class MachineReader {
   }
 
   // The rate at the datasheet's clock must give the datasheet's figure: a factor of two is a wrong unit.
-  Status check_datasheet(const Place& entry, const Rate& rate, double operations) const {
+  Status check_datasheet(const TomlTable& entry, const Rate& rate, double operations) const {
     if (rate.datasheet_tera == 0) return Ok{};
     const double tera = rate.per_clock * operations * rate.datasheet_hz / 1e12;
     const std::string clock = fmt::format("{:g} MHz", rate.datasheet_hz / mega);
@@ -179,9 +180,9 @@ class MachineReader {
         "matrix rates count multiply-accumulates, vector rates count operations; figures with sparsity are not dense");
   }
 
-  Status read_emulations(const Place& file) {
-    LL_TRY(const std::vector<Place> places, toml_.tables(file, "emulation"));
-    for (const Place& place : places) {
+  Status read_emulations(const TomlTable& file) {
+    LL_TRY(const std::vector<TomlTable> places, toml_.tables(file, "emulation"));
+    for (const TomlTable& place : places) {
       LL_DO(toml_.only(place, {"type", "with", "products", "source"}));
       LL_TRY(const std::string type, toml_.text(place, "type"));
       LL_TRY(const std::string with, toml_.text(place, "with"));
@@ -199,10 +200,10 @@ class MachineReader {
     return Ok{};
   }
 
-  Status read_memories(const Place& file) {
-    LL_TRY(const std::vector<Place> places, toml_.tables(file, "memory"));
+  Status read_memories(const TomlTable& file) {
+    LL_TRY(const std::vector<TomlTable> places, toml_.tables(file, "memory"));
     int device = 0, on_chip = 0, usable = 0;
-    for (const Place& place : places) {
+    for (const TomlTable& place : places) {
       LL_TRY(MemoryLevel level, read_memory(place));
       (level.on_chip ? on_chip : device) += 1;
       usable += level.usable ? 1 : 0;
@@ -220,7 +221,7 @@ class MachineReader {
     return Ok{};
   }
 
-  Result<MemoryLevel> read_memory(const Place& place) const {
+  Result<MemoryLevel> read_memory(const TomlTable& place) const {
     LL_DO(toml_.only(place, {"name", "kind", "usable", "size", "bandwidth", "clock"}));
     MemoryLevel level;
     LL_TRY(level.name, toml_.text(place, "name"));
@@ -248,7 +249,7 @@ class MachineReader {
       return level;
     }
     LL_TRY(level.bytes_per_second, number(place, "bandwidth", {{"gb_per_s", giga}}));
-    LL_TRY(const std::optional<Place> clock, toml_.optional_table(place, "clock"));
+    LL_TRY(const std::optional<TomlTable> clock, toml_.optional_table(place, "clock"));
     if (!clock) return level;
     LL_DO(toml_.only(*clock, {"mhz", "transfers_per_clock", "bus_bits", "source"}));
     LL_TRY(const double mhz, toml_.positive(*clock, "mhz"));
@@ -266,13 +267,13 @@ class MachineReader {
     return level;
   }
 
-  Status read_power_and_price(const Place& file) {
-    LL_TRY(const std::optional<Place> power, toml_.optional_table(file, "power"));
+  Status read_power_and_price(const TomlTable& file) {
+    LL_TRY(const std::optional<TomlTable> power, toml_.optional_table(file, "power"));
     if (power) {
       LL_DO(toml_.only(*power, {"tdp"}));
       LL_TRY(machine_.tdp_watts, number(*power, "tdp", {{"watts", 1}}));
     }
-    LL_TRY(const std::optional<Place> price, toml_.optional_table(file, "price"));
+    LL_TRY(const std::optional<TomlTable> price, toml_.optional_table(file, "price"));
     if (price) {
       LL_DO(toml_.only(*price, {"list"}));
       LL_TRY(machine_.price_usd, number(*price, "list", {{"usd", 1}}));
@@ -280,8 +281,8 @@ class MachineReader {
     return Ok{};
   }
 
-  Status read_measured(const Place& file) {
-    LL_TRY(const std::optional<Place> place, toml_.optional_table(file, "measured"));
+  Status read_measured(const TomlTable& file) {
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, "measured"));
     if (!place) return Ok{};
     LL_DO(toml_.only(*place, {"bandwidth", "matrix", "vector", "transcendental"}));
     Measured& measured = machine_.measured;
@@ -292,20 +293,20 @@ class MachineReader {
     return Ok{};
   }
 
-  Result<std::vector<Rate>> read_measured_rates(const Place& parent, std::string_view key) const {
+  Result<std::vector<Rate>> read_measured_rates(const TomlTable& parent, std::string_view key) const {
     std::vector<Rate> rates;
-    LL_TRY(const std::optional<Place> place, toml_.optional_table(parent, key));
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(parent, key));
     if (!place) return rates;
     for (const auto& [type_key, node] : *place->table) {
       LL_TRY(const RateType type, rate_type_of(type_key.str(), type_key.source(), place->path));
-      LL_TRY(const Number value, number(*place, type_key.str(), {{"tflops", 1}}));
+      LL_TRY(const SourcedNumber value, number(*place, type_key.str(), {{"tflops", 1}}));
       rates.push_back({type, 0, value.source, value.value, 0});
     }
     std::sort(rates.begin(), rates.end(), [](const Rate& a, const Rate& b) { return a.type < b.type; });
     return rates;
   }
 
-  Status check_rates(const Place& file) const {
+  Status check_rates(const TomlTable& file) const {
     if (machine_.find_vector(RateType::f32) != nullptr) return Ok{};
     return toml_.error_at(file.table->source(), ErrorCode::parse, "'vector' lacks 'f32'",
                           "every bound needs a rate for plain arithmetic");

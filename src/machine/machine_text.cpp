@@ -44,7 +44,8 @@ class Writer {
  private:
   // Sources in the order of their first use; each number then names one by key.
   void collect(const Machine& machine) {
-    for (const Number* number : {&machine.clocks.base, &machine.clocks.boost, &machine.clocks.max, &machine.units})
+    for (const SourcedNumber* number :
+         {&machine.clocks.base, &machine.clocks.boost, &machine.clocks.max, &machine.units})
       note(number->source);
     for (const Rate& rate : machine.matrix) note(rate.source);
     for (const Emulation& emulation : machine.emulations) note(emulation.source);
@@ -92,7 +93,7 @@ class Writer {
     for (const std::string& source : sources_) text_ += fmt::format("{} = {}\n", key(source), quoted(source));
   }
 
-  std::string line(std::string_view name, std::string_view unit, const Number& number, double scale = 1) const {
+  std::string line(std::string_view name, std::string_view unit, const SourcedNumber& number, double scale = 1) const {
     return fmt::format("{} = {{ {} = {}, source = \"{}\" }}\n", name, unit, number.value / scale, key(number.source));
   }
 

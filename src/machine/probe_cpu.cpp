@@ -191,7 +191,7 @@ Stream stream(int threads, double seconds, double array_bytes) {
   return result;
 }
 
-// A core does a power of two (or three of them: two multiply-adds beside two additions) per clock; clocks wander a little.
+// A core does a power of two (or three of them: two multiply-adds beside two additions) per clock; clocks vary a little.
 double nominal_per_core(double measured) {
   double nominal = 1;
   while (nominal < measured * 0.97) nominal *= 2;
@@ -245,8 +245,8 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   const double clock = measured_clock(options.seconds), listed = highest_listed_clock();
   if (clock == 0 && listed == 0)
     return Error{ErrorCode::unsupported, "the clock of this processor is neither listed nor measurable", "", {}};
-  machine.clocks.max = listed >= clock ? Number{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"}
-                                       : Number{clock, program + ": chain of dependent multiplications"};
+  machine.clocks.max = listed >= clock ? SourcedNumber{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"}
+                                       : SourcedNumber{clock, program + ": chain of dependent multiplications"};
   if (clock > 0)
     machine.clocks.boost = {std::min(clock, machine.clocks.max.value),
                             program + ": chain of dependent multiplications"};

@@ -50,7 +50,7 @@ uint64_t enabled_state() {
   return (uint64_t(high) << 32) | low;
 }
 
-// AMX needs the kernel's leave for its large register state.
+// AMX needs the operating system's permission for its large register state.
 bool amx_allowed() {
   constexpr long request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;

@@ -116,7 +116,7 @@ class GpuProbe {
     for (const auto& [kernel, passes] :
          {std::pair{read_kernel(), 1}, std::pair{write_kernel(), 1}, std::pair{copy_kernel(), 2}}) {
       LL_TRY(void* function, device_.load(kernel.text, kernel.name));
-      const CudaDevice::Kernel launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads)};
+      const CudaDevice::Launch launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads)};
       // Each turn of a kernel takes four words per thread; the count keeps the last turn inside the buffer.
       const double turn = double(launch.blocks) * launch.threads * 4;
       const double count = std::floor(words / turn) * turn;
@@ -147,7 +147,7 @@ class GpuProbe {
 
   Result<double> rate(const PtxKernel& kernel) {
     LL_TRY(void* function, device_.load(kernel.text, kernel.name, uint32_t(kernel.shared_bytes)));
-    const CudaDevice::Kernel launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads),
+    const CudaDevice::Launch launch{function, uint32_t(units_ * kernel.blocks_per_unit), uint32_t(kernel.threads),
                                     uint32_t(kernel.shared_bytes)};
     // As many turns as make a launch of some milliseconds.
     uint64_t turns = 64;

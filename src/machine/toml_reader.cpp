@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/nearest.h"
 #include "base/shown.h"
-#include "machine/nearest.h"
 
 namespace lightline::machine {
 namespace {
@@ -23,7 +23,7 @@ std::string type_name(const toml::node& node) {
   }
 }
 
-std::string place_name(const Place& place) { return place.path.empty() ? "the file" : "'" + place.path + "'"; }
+std::string place_name(const TomlTable& place) { return place.path.empty() ? "the file" : "'" + place.path + "'"; }
 
 }  // namespace
 
@@ -37,17 +37,17 @@ Error TomlReader::error_at(const toml::source_region& region, ErrorCode code, st
   return {code, std::move(message), std::move(hint), {file_, int(region.begin.line), int(region.begin.column)}};
 }
 
-Error TomlReader::missing(const Place& place, std::string_view key) const {
+Error TomlReader::missing(const TomlTable& place, std::string_view key) const {
   return error_at(place.table->source(), ErrorCode::parse, fmt::format("{} lacks '{}'", place_name(place), key));
 }
 
-Error TomlReader::wrong_type(const Place& place, std::string_view key, std::string_view wanted,
+Error TomlReader::wrong_type(const TomlTable& place, std::string_view key, std::string_view wanted,
                              const toml::node& node) const {
   return error_at(node.source(), ErrorCode::type,
                   fmt::format("'{}' must be {}, not {}", place.of(key), wanted, type_name(node)));
 }
 
-Status TomlReader::only(const Place& place, const std::vector<std::string>& known) const {
+Status TomlReader::only(const TomlTable& place, const std::vector<std::string>& known) const {
   for (const auto& [key, node] : *place.table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     return error_at(key.source(), ErrorCode::name,
@@ -57,21 +57,21 @@ Status TomlReader::only(const Place& place, const std::vector<std::string>& know
   return Ok{};
 }
 
-Result<Place> TomlReader::table(const Place& place, std::string_view key) const {
+Result<TomlTable> TomlReader::table(const TomlTable& place, std::string_view key) const {
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return missing(place, key);
   if (!node->is_table()) return wrong_type(place, key, "a table", *node);
-  return Place{node->as_table(), place.of(key)};
+  return TomlTable{node->as_table(), place.of(key)};
 }
 
-Result<std::optional<Place>> TomlReader::optional_table(const Place& place, std::string_view key) const {
-  if (place.table->get(key) == nullptr) return std::optional<Place>();
-  LL_TRY(Place found, table(place, key));
-  return std::optional<Place>(std::move(found));
+Result<std::optional<TomlTable>> TomlReader::optional_table(const TomlTable& place, std::string_view key) const {
+  if (place.table->get(key) == nullptr) return std::optional<TomlTable>();
+  LL_TRY(TomlTable found, table(place, key));
+  return std::optional<TomlTable>(std::move(found));
 }
 
-Result<std::vector<Place>> TomlReader::tables(const Place& place, std::string_view key) const {
-  std::vector<Place> found;
+Result<std::vector<TomlTable>> TomlReader::tables(const TomlTable& place, std::string_view key) const {
+  std::vector<TomlTable> found;
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return found;
   const toml::array* list = node->as_array();
@@ -84,21 +84,21 @@ Result<std::vector<Place>> TomlReader::tables(const Place& place, std::string_vi
   return found;
 }
 
-Result<std::string> TomlReader::text(const Place& place, std::string_view key) const {
+Result<std::string> TomlReader::text(const TomlTable& place, std::string_view key) const {
   if (place.table->get(key) == nullptr) return missing(place, key);
   LL_TRY(std::string value, optional_text(place, key));
   if (!value.empty()) return value;
   return error_at(place.table->get(key)->source(), ErrorCode::parse, fmt::format("'{}' is empty", place.of(key)));
 }
 
-Result<std::string> TomlReader::optional_text(const Place& place, std::string_view key) const {
+Result<std::string> TomlReader::optional_text(const TomlTable& place, std::string_view key) const {
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return std::string();
   if (!node->is_string()) return wrong_type(place, key, "a string", *node);
   return node->as_string()->get();
 }
 
-Result<std::vector<std::string>> TomlReader::texts(const Place& place, std::string_view key) const {
+Result<std::vector<std::string>> TomlReader::texts(const TomlTable& place, std::string_view key) const {
   std::vector<std::string> found;
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return found;
@@ -110,12 +110,12 @@ Result<std::vector<std::string>> TomlReader::texts(const Place& place, std::stri
   return found;
 }
 
-Result<double> TomlReader::positive(const Place& place, std::string_view key) const {
+Result<double> TomlReader::positive(const TomlTable& place, std::string_view key) const {
   if (place.table->get(key) == nullptr) return missing(place, key);
   return optional_positive(place, key);
 }
 
-Result<double> TomlReader::optional_positive(const Place& place, std::string_view key) const {
+Result<double> TomlReader::optional_positive(const TomlTable& place, std::string_view key) const {
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return 0.0;
   if (!node->is_number()) return wrong_type(place, key, "a positive number", *node);
@@ -125,14 +125,14 @@ Result<double> TomlReader::optional_positive(const Place& place, std::string_vie
                   fmt::format("'{}' must be a positive number, not {}", place.of(key), value));
 }
 
-Result<bool> TomlReader::flag(const Place& place, std::string_view key) const {
+Result<bool> TomlReader::flag(const TomlTable& place, std::string_view key) const {
   const toml::node* node = place.table->get(key);
   if (node == nullptr) return false;
   if (!node->is_boolean()) return wrong_type(place, key, "true or false", *node);
   return node->as_boolean()->get();
 }
 
-Result<double> TomlReader::quantity(const Place& place, const std::vector<Unit>& units) const {
+Result<double> TomlReader::quantity(const TomlTable& place, const std::vector<Unit>& units) const {
   std::vector<std::string> names;
   const Unit* found = nullptr;
   for (const Unit& unit : units) {

@@ -1,4 +1,4 @@
-// Strict access to TOML tables: every value is asked for by name, and what nobody asked for is an error. The only
+// Strict access to TOML tables: every value is asked for by name, and a key that is never asked for is an error. The only
 // header that needs toml++.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace lightline::machine {
 
 // A key with its dotted path, as errors name it.
-struct Place {
+struct TomlTable {
   const toml::table* table = nullptr;
   std::string path;  // "clock.max"; "" for the file itself
 
@@ -30,27 +30,28 @@ class TomlReader {
   Error error_at(const toml::source_region& region, ErrorCode code, std::string message, std::string hint = "") const;
 
   // Every key of the table must be one of `known`.
-  Status only(const Place& place, const std::vector<std::string>& known) const;
+  Status only(const TomlTable& place, const std::vector<std::string>& known) const;
 
-  Result<Place> table(const Place& place, std::string_view key) const;                          // required
-  Result<std::optional<Place>> optional_table(const Place& place, std::string_view key) const;  // none if absent
-  Result<std::vector<Place>> tables(const Place& place, std::string_view key) const;       // [[key]]; may be absent
-  Result<std::string> text(const Place& place, std::string_view key) const;                // required, not empty
-  Result<std::string> optional_text(const Place& place, std::string_view key) const;       // "" if absent
-  Result<std::vector<std::string>> texts(const Place& place, std::string_view key) const;  // a list; may be absent
-  Result<double> positive(const Place& place, std::string_view key) const;                 // required
-  Result<double> optional_positive(const Place& place, std::string_view key) const;        // 0 if absent
-  Result<bool> flag(const Place& place, std::string_view key) const;                       // false if absent
+  Result<TomlTable> table(const TomlTable& place, std::string_view key) const;  // required
+  Result<std::optional<TomlTable>> optional_table(const TomlTable& place,
+                                                  std::string_view key) const;                 // none if absent
+  Result<std::vector<TomlTable>> tables(const TomlTable& place, std::string_view key) const;   // [[key]]; may be absent
+  Result<std::string> text(const TomlTable& place, std::string_view key) const;                // required, not empty
+  Result<std::string> optional_text(const TomlTable& place, std::string_view key) const;       // "" if absent
+  Result<std::vector<std::string>> texts(const TomlTable& place, std::string_view key) const;  // a list; may be absent
+  Result<double> positive(const TomlTable& place, std::string_view key) const;                 // required
+  Result<double> optional_positive(const TomlTable& place, std::string_view key) const;        // 0 if absent
+  Result<bool> flag(const TomlTable& place, std::string_view key) const;                       // false if absent
   // The one of `units` that the table has, times its factor.
   struct Unit {
     std::string key;
     double factor;
   };
-  Result<double> quantity(const Place& place, const std::vector<Unit>& units) const;
+  Result<double> quantity(const TomlTable& place, const std::vector<Unit>& units) const;
 
  private:
-  Error missing(const Place& place, std::string_view key) const;
-  Error wrong_type(const Place& place, std::string_view key, std::string_view wanted, const toml::node& node) const;
+  Error missing(const TomlTable& place, std::string_view key) const;
+  Error wrong_type(const TomlTable& place, std::string_view key, std::string_view wanted, const toml::node& node) const;
 
   std::string file_;
 };

@@ -54,14 +54,13 @@ struct OpaqueShare {
 
 OpaqueShare opaque_share(const demand::Analysis& analysis) {
   double opaque = 0, opaque_bytes = 0, bytes = 0;
-  for (const demand::Operation& operation : analysis.operations) {
-    bytes += operation.bytes();
-    if (!operation.opaque) continue;
+  for (const demand::GroupDemand& group : analysis.groups) {
+    bytes += group.bytes();
+    if (!group.opaque) continue;
     opaque += 1;
-    opaque_bytes += operation.bytes();
+    opaque_bytes += group.bytes();
   }
-  return {analysis.operations.empty() ? 0 : opaque / double(analysis.operations.size()),
-          bytes > 0 ? opaque_bytes / bytes : 0};
+  return {analysis.groups.empty() ? 0 : opaque / double(analysis.groups.size()), bytes > 0 ? opaque_bytes / bytes : 0};
 }
 
 std::string shortened(const std::string& text, size_t most) {
@@ -78,15 +77,15 @@ std::string operator_table(const AnalyzeReport& r, size_t top) {
   einsum::Lifting lifting(*r.loops);
   std::vector<Row> rows;
   std::unordered_map<std::string, size_t> known;
-  for (const bound::OperationBound& o : r.bounds.operations) {
-    const einsum::Einsum lifted = lifting.of(*o.operation);
-    const auto [found, fresh] = known.try_emplace(o.operation->name + "\n" + unlettered(lifted.equation), rows.size());
-    if (fresh) rows.push_back({o.operation->name, lifted.equation, o.cost.binding});
+  for (const bound::GroupBound& o : r.bounds.groups) {
+    const einsum::Einsum lifted = lifting.of(*o.group);
+    const auto [found, fresh] = known.try_emplace(o.group->name + "\n" + unlettered(lifted.equation), rows.size());
+    if (fresh) rows.push_back({o.group->name, lifted.equation, o.cost.binding});
     Row& row = rows[found->second];
     ++row.calls;
     row.ms += o.cost.ms;
-    row.macs += o.operation->work.total_macs();
-    row.bytes += o.operation->bytes();
+    row.macs += o.group->work.total_macs();
+    row.bytes += o.group->bytes();
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
   Table table({{"operator", Align::left},
@@ -166,7 +165,7 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   json["clock_hz"] = r.machine->clock();
   json["math"] = std::string(machine::name(r.options.math));
   json["algorithms"] = r.options.any_algorithm ? "any" : "standard";
-  json["ops"] = r.analysis->operations.size();
+  json["ops"] = r.analysis->groups.size();
   json["opaque"] = r.analysis->opaque;
   const OpaqueShare share = opaque_share(*r.analysis);
   json["opaque_share"] = {{"ops", share.operators}, {"bytes", share.bytes}};
@@ -199,17 +198,17 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   }
   json["operators"] = Json::array();
   einsum::Lifting lifting(*r.loops);
-  for (size_t i = 0; i < b.operations.size() && i < top; ++i) {
-    const bound::OperationBound& o = b.operations[i];
+  for (size_t i = 0; i < b.groups.size() && i < top; ++i) {
+    const bound::GroupBound& o = b.groups[i];
     Json entry;
-    entry["name"] = o.operation->name;
+    entry["name"] = o.group->name;
     entry["ms"] = o.cost.ms;
     entry["binding"] = o.cost.binding;
     entry["share"] = b.unfused_ms > 0 ? o.cost.ms / b.unfused_ms : 0;
-    entry["macs"] = o.operation->work.total_macs();
-    entry["bytes"] = o.operation->bytes();
-    const einsum::Einsum lifted = lifting.of(*o.operation);
-    entry["class"] = std::string(einsum::name(lifted.op_class));
+    entry["macs"] = o.group->work.total_macs();
+    entry["bytes"] = o.group->bytes();
+    const einsum::Einsum lifted = lifting.of(*o.group);
+    entry["class"] = std::string(einsum::name(lifted.statement_class));
     entry["einsum"] = lifted.equation;
     json["operators"].push_back(entry);
   }

@@ -1,4 +1,4 @@
-// What `lightline analyze` tells of one program on one machine.
+// What `lightline analyze` reports of one program on one machine.
 #pragma once
 
 #include <optional>

@@ -12,8 +12,8 @@ namespace {
 using machine::Machine;
 using machine::MathMode;
 using machine::MemoryLevel;
-using machine::Number;
 using machine::Rate;
+using machine::SourcedNumber;
 
 constexpr DType contraction_types[] = {DType::f64,    DType::f32,    DType::f16, DType::bf16,
                                        DType::f8e4m3, DType::f4e2m1, DType::i8};
@@ -61,7 +61,7 @@ std::string head(const Machine& machine, Footnotes& notes) {
   if (!machine.aliases.empty()) text += fmt::format("also called {}\n", fmt::join(machine.aliases, ", "));
   if (!machine.notes.empty()) text += machine.notes + "\n";
   Table table({{"", Align::left}, {"", Align::right}, {"source", Align::left}});
-  const auto row = [&](std::string name, std::string value, const Number& number) {
+  const auto row = [&](std::string name, std::string value, const SourcedNumber& number) {
     if (number.value > 0) table.add_row({std::move(name), std::move(value), notes.mark(number.source)});
   };
   row("units", machine.unit_text(machine.units.value), machine.units);

@@ -1,4 +1,4 @@
-// What `lightline arch` tells of machines: all of them in a table, one in full, two side by side.
+// What `lightline arch` reports of machines: all of them in a table, one in full, two side by side.
 #pragma once
 
 #include <string>

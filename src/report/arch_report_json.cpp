@@ -9,15 +9,15 @@ namespace {
 using machine::Machine;
 using machine::MathMode;
 using machine::MemoryLevel;
-using machine::Number;
 using machine::Rate;
+using machine::SourcedNumber;
 
 // Whole numbers without a fraction, so that bytes read as bytes.
 Json plain(double value) {
   return value == std::floor(value) && std::abs(value) < 9e15 ? Json(int64_t(value)) : number(value);
 }
 Json known(double value) { return value > 0 ? plain(value) : Json(nullptr); }
-Json sourced(const Number& value, double scale = 1) {
+Json sourced(const SourcedNumber& value, double scale = 1) {
   return value.value > 0 ? Json{{"value", plain(value.value / scale)}, {"source", value.source}} : Json(nullptr);
 }
 

@@ -38,28 +38,29 @@ std::string counted(const std::map<std::string, int64_t>& counts, std::string_vi
 
 }  // namespace
 
-void ImportStats::add(const frontend::CorpusEntry& entry, const Result<ops::Lowered>& lowered) {
+void ImportStats::add(const frontend::CorpusEntry& entry, const Imported& one) {
   ++programs;
-  if (!lowered.ok()) {
-    failures.push_back(fmt::format("{}: {}", entry.name, lowered.error().message));
+  if (one.error != nullptr) {
+    failures.push_back(fmt::format("{}: {}", entry.name, one.error->message));
     return;
   }
+  const ops::Lowered* lowered = one.lowered;
   ++imported;
   statements += int64_t(lowered->program.statements.size());
   for (const auto& [name, count] : lowered->calls) calls[name] += count;
-  for (const auto& [name, count] : lowered->opaque) opaque[name] += count;
+  for (const auto& [name, count] : lowered->not_executable) not_executable[name] += count;
 }
 
 std::string to_text(const ImportStats& stats, const std::string& file, const std::string& form) {
-  const int64_t defined = total(stats.calls), unknown = total(stats.opaque);
+  const int64_t defined = total(stats.calls), unknown = total(stats.not_executable);
   const double share = defined + unknown == 0 ? 100.0 : 100.0 * double(defined) / double(defined + unknown);
   std::string text =
       fmt::format("{} ({} form): {} of {} programs imported\n", file, form, stats.imported, stats.programs);
   text += fmt::format("{} operator calls, {} distinct operators, {:.2f} % of the calls defined; {} statements\n",
-                      defined + unknown, stats.calls.size() + stats.opaque.size(), share, stats.statements);
+                      defined + unknown, stats.calls.size() + stats.not_executable.size(), share, stats.statements);
   text += unknown == 0 ? "no opaque operators\n"
-                       : fmt::format("{} calls of {} opaque operators\n", unknown, stats.opaque.size());
-  text += counted(stats.opaque, "opaque", 100);
+                       : fmt::format("{} calls of {} opaque operators\n", unknown, stats.not_executable.size());
+  text += counted(stats.not_executable, "opaque", 100);
   text += counted(stats.calls, "operator", 40);
   for (const std::string& failure : stats.failures) text += fmt::format("failed: {}\n", failure);
   return text;
@@ -73,25 +74,26 @@ std::string to_json(const ImportStats& stats, const std::string& file, const std
   json["imported"] = stats.imported;
   json["statements"] = stats.statements;
   json["calls"] = stats.calls;
-  json["opaque"] = stats.opaque;
+  json["opaque"] = stats.not_executable;
   json["failures"] = stats.failures;
   return to_text(json);
 }
 
-std::string import_line(const frontend::CorpusEntry& entry, const Result<ops::Lowered>& lowered, bool with_loops) {
+std::string import_line(const frontend::CorpusEntry& entry, const Imported& imported, bool with_loops) {
+  const ops::Lowered* lowered = imported.lowered;
   Json json = document("lightline.import", 1);
   json["program"] = entry.name;
-  json["ok"] = lowered.ok();
-  if (lowered.ok()) {
+  json["ok"] = lowered != nullptr;
+  if (lowered != nullptr) {
     json["inputs"] = lowered->program.inputs.size();
     json["outputs"] = lowered->program.outputs.size();
     json["statements"] = lowered->program.statements.size();
     json["ops"] = lowered->calls;
-    json["opaque"] = lowered->opaque;
+    json["opaque"] = lowered->not_executable;
     json["assumptions"] = lowered->assumptions;
     if (with_loops) json["loops"] = loops::print(lowered->program);
   } else {
-    json["error"] = lowered.error().message;
+    json["error"] = imported.error->message;
   }
   if (!entry.carried.empty()) {
     const Json carried = Json::parse("{" + entry.carried + "}", nullptr, false);

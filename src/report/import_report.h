@@ -1,4 +1,4 @@
-// What `lightline import` tells of one program or of a corpus.
+// What `lightline import` reports of one program or of a corpus.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,21 @@
 
 namespace lightline::report {
 
+// What became of one program: one of the two is there.
+struct Imported {
+  const ops::Lowered* lowered = nullptr;
+  const Error* error = nullptr;
+};
+
 struct ImportStats {
   int64_t programs = 0;
   int64_t imported = 0;
   int64_t statements = 0;
-  std::map<std::string, int64_t> calls;   // operators with a definition
-  std::map<std::string, int64_t> opaque;  // operators without one
-  std::vector<std::string> failures;      // "name: message"
+  std::map<std::string, int64_t> calls;           // operators with a definition
+  std::map<std::string, int64_t> not_executable;  // operators that can not be run
+  std::vector<std::string> failures;              // "name: message"
 
-  void add(const frontend::CorpusEntry& entry, const Result<ops::Lowered>& lowered);
+  void add(const frontend::CorpusEntry& entry, const Imported& one);
 };
 
 std::string to_text(const ImportStats& stats, const std::string& file, const std::string& form);
@@ -28,6 +34,6 @@ std::string to_json(const ImportStats& stats, const std::string& file,
                     const std::string& form);  // schema lightline.import_stats
 
 // One JSON line (schema lightline.import) with the entry's other keys carried through; with the loops if asked.
-std::string import_line(const frontend::CorpusEntry& entry, const Result<ops::Lowered>& lowered, bool with_loops);
+std::string import_line(const frontend::CorpusEntry& entry, const Imported& imported, bool with_loops);
 
 }  // namespace lightline::report

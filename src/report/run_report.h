@@ -1,4 +1,4 @@
-// What `lightline run` tells: the arrays that went in and came out, and the time, as a table or as JSON.
+// What `lightline run` reports: the arrays that went in and came out, and the time, as a table or as JSON.
 #pragma once
 
 #include <cstdint>

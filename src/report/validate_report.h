@@ -1,4 +1,4 @@
-// What `lightline validate` tells: how far our results are from the framework's, per form, backend and output.
+// What `lightline validate` reports: how far our results are from the framework's, per form, backend and output.
 #pragma once
 
 #include <string>

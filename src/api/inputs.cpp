@@ -5,15 +5,16 @@
 #include <optional>
 #include <unordered_map>
 
+#include "api/guard.h"
+#include "api/run.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/tensor_io.h"
-#include "cli/cli.h"
 
-namespace lightline::cli {
+namespace lightline::api {
 namespace {
 
 using loops::ArrayId;
-using loops::Program;
 
 constexpr int64_t default_integer_limit = 10;
 
@@ -78,7 +79,7 @@ Status check_fits_memory(const loops::Array& array) {
 // Where an integer array is used as a subscript, random values stay below the extent they index.
 class IntegerLimits {
  public:
-  explicit IntegerLimits(const Program& program) : program_(program) {
+  explicit IntegerLimits(const loops::Program& program) : program_(program) {
     for (const loops::Expr& expr : program.exprs) {
       if (expr.kind != loops::ExprKind::read) continue;
       const loops::ExprId* subscripts = loops::subscripts_of(program, expr);
@@ -112,14 +113,14 @@ class IntegerLimits {
     }
   }
 
-  const Program& program_;
+  const loops::Program& program_;
   std::unordered_map<ArrayId, int64_t> limits_;
 };
 
 class Gatherer {
  public:
-  explicit Gatherer(const Program& program)
-      : program_(program), tensors_(program.inputs.size()), sources_(program.inputs.size()) {}
+  Gatherer(const loops::Program& program, const Note& note)
+      : program_(program), note_(note), tensors_(program.inputs.size()), sources_(program.inputs.size()) {}
 
   Status take_all(const std::string& file) {
     ExpectedTypes expected;
@@ -129,7 +130,7 @@ class Gatherer {
     for (auto& [key, tensor] : tensors) {
       const auto which = input_number(key);
       if (!which) {
-        note(fmt::format("{}: '{}' is not an input of the program", file, key));
+        note_(fmt::format("{}: '{}' is not an input of the program", file, key));
         continue;
       }
       LL_DO(place(*which, std::move(tensor), file));
@@ -198,18 +199,21 @@ class Gatherer {
     return Ok{};
   }
 
-  const Program& program_;
+  const loops::Program& program_;
+  const Note& note_;
   std::vector<std::optional<Tensor>> tensors_;
   std::vector<std::string> sources_;
 };
 
 }  // namespace
 
-Result<Inputs> gather_inputs(const Program& program, const InputOptions& options) {
-  Gatherer gatherer(program);
-  if (!options.all.empty()) LL_DO(gatherer.take_all(options.all));
-  LL_DO(gatherer.take_named(options.named));
-  return gatherer.finish(options.seed);
+Result<Inputs> gather_inputs(const Program& program, const InputOptions& options, const Note& note) {
+  return guarded([&]() -> Result<Inputs> {
+    Gatherer gatherer(program.loops(), note);
+    if (!options.all.empty()) LL_DO(gatherer.take_all(options.all));
+    LL_DO(gatherer.take_named(options.named));
+    return gatherer.finish(options.seed);
+  });
 }
 
-}  // namespace lightline::cli
+}  // namespace lightline::api

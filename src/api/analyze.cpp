@@ -1,0 +1,102 @@
+#include "api/analyze.h"
+
+#include <fmt/format.h>
+
+#include "api/guard.h"
+#include "machine/catalogue.h"
+#include "report/analyze_report.h"
+
+namespace lightline::api {
+namespace {
+
+Result<std::vector<machine::Machine>> named_machines(const std::string& arch) {
+  if (arch == "all") return machine::all_machines();
+  std::vector<machine::Machine> machines;
+  for (size_t from = 0; from <= arch.size();) {
+    const size_t comma = std::min(arch.find(',', from), arch.size());
+    LL_TRY(machine::Machine found, machine::find_machine(arch.substr(from, comma - from)));
+    machines.push_back(std::move(found));
+    from = comma + 1;
+  }
+  return machines;
+}
+
+Status take_measured_ceilings(machine::Machine& machine) {
+  if (machine.measured.matrix.empty() && machine.measured.bytes_per_second.value == 0)
+    return Error{ErrorCode::usage,
+                 fmt::format("{} has no measured ceilings", machine.name),
+                 "give a file that lightline arch probe -o FILE wrote on that machine",
+                 {}};
+  machine = machine::at_measured(std::move(machine));
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice) {
+  return guarded([&]() -> Result<std::vector<machine::Machine>> {
+    LL_TRY(std::vector<machine::Machine> machines, named_machines(choice.arch));
+    if (choice.measured_ceilings)
+      for (machine::Machine& machine : machines) LL_DO(take_measured_ceilings(machine));
+    if (!choice.clock.empty()) {
+      LL_TRY(const double hz, machine::parse_clock(choice.clock));
+      for (machine::Machine& machine : machines) machine = machine::with_clock(std::move(machine), hz);
+    }
+    return machines;
+  });
+}
+
+Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) {
+  return guarded([&]() -> Result<Analysis> {
+    demand::KnownValues known;
+    for (size_t i = 0; i < program.known().size() && options.rely_on_values; ++i)
+      if (const auto& tensor = program.known()[i]; tensor && is_integer(tensor->dtype()))
+        known.emplace(program.loops().inputs[i], &*tensor);
+    return Analysis(std::make_shared<Analysis::State>(
+        Analysis::State{program, options, demand::analyze(program.loops(), known), !known.empty()}));
+  });
+}
+
+namespace {
+
+report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& options, bool has_known_values,
+                                const machine::Machine& machine) {
+  report::AnalyzeReport report;
+  report.program = analysis.program().file();
+  report.loops = &analysis.program().loops();
+  report.analysis = &analysis.demand();
+  report.machine = &machine;
+  report.options = options.bound;
+  report.bounds = bound::bound(analysis.demand(), machine, options.bound);
+  report.measured_ms = options.measured_ms;
+  report.assumptions = analysis.program().lowered().assumptions;
+  report.assumptions.insert(report.assumptions.end(), analysis.demand().assumptions.begin(),
+                            analysis.demand().assumptions.end());
+  if (options.measured_ceilings)
+    report.assumptions.emplace_back("rates are the best that arch probe reached, which proves nothing");
+  if (has_known_values) report.assumptions.emplace_back("indices have the values that the program file carries");
+  return report;
+}
+
+}  // namespace
+
+Result<bound::Bounds> Analysis::on(const machine::Machine& machine) const {
+  return guarded(
+      [&]() -> Result<bound::Bounds> { return bound::bound(state_->demand, machine, state_->options.bound); });
+}
+
+Result<std::string> Analysis::text(const machine::Machine& machine, size_t top) const {
+  return guarded([&]() -> Result<std::string> {
+    return report::to_text(report_of(*this, state_->options, state_->has_known_values, machine), top);
+  });
+}
+
+Result<std::string> Analysis::json(const machine::Machine& machine, size_t top, const std::string& carried,
+                                   bool indented) const {
+  return guarded([&]() -> Result<std::string> {
+    return report::to_json(report_of(*this, state_->options, state_->has_known_values, machine), top, carried,
+                           indented);
+  });
+}
+
+}  // namespace lightline::api

@@ -1,0 +1,54 @@
+// Bounds of a program on machines.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/program.h"
+#include "bound/bound.h"
+#include "machine/machine.h"
+
+namespace lightline::api {
+
+struct MachineChoice {
+  std::string arch = "H200";       // names or .toml files, separated by commas, or "all"
+  std::string clock;               // "1.5GHz": locks the core clock
+  bool measured_ceilings = false;  // the rates that a probe reached, instead of those the machine can have at most
+};
+Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice);
+
+struct AnalyzeOptions {
+  bound::Options bound;
+  bool rely_on_values = false;  // integer inputs have the values that the file carries
+  bool measured_ceilings = false;
+  std::optional<double> measured_ms;
+};
+
+// What a program demands, and its bounds on any machine. Copies share it.
+class Analysis {
+ public:
+  const Program& program() const { return state_->program; }
+  const demand::Analysis& demand() const { return state_->demand; }
+  Result<bound::Bounds> on(const machine::Machine& machine) const;
+  Result<std::string> text(const machine::Machine& machine, size_t top) const;
+  // One JSON object, schema lightline.analyze; `carried` are further members.
+  Result<std::string> json(const machine::Machine& machine, size_t top, const std::string& carried,
+                           bool indented) const;
+
+ private:
+  struct State {
+    Program program;
+    AnalyzeOptions options;
+    demand::Analysis demand;
+    bool has_known_values = false;
+  };
+  explicit Analysis(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  friend Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options);
+  std::shared_ptr<const State> state_;
+};
+
+Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options = {});
+
+}  // namespace lightline::api

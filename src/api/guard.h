@@ -1,0 +1,27 @@
+// The border of the library: what is thrown inside becomes an Error here, so that no exception crosses it.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "base/error.h"
+
+namespace lightline::api {
+
+// The result of `work`, a function that gives a Result or a Status.
+template <class Work>
+auto guarded(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::limit, "there is not enough memory", "", {}};
+  } catch (const std::exception& thrown) {
+    return Error{ErrorCode::internal,
+                 std::string("internal: ") + thrown.what(),
+                 "this is a defect of lightline; please report it",
+                 {}};
+  }
+}
+
+}  // namespace lightline::api

@@ -1,0 +1,107 @@
+#include "api/program.h"
+
+#include <fmt/format.h>
+
+#include "api/guard.h"
+#include "base/file.h"
+#include "frontend/fx/fx_text.h"
+#include "frontend/fx/samples.h"
+#include "frontend/stablehlo/stablehlo.h"
+#include "loops/emit_c/emit_c.h"
+#include "loops/ir/parse.h"
+#include "loops/ir/print.h"
+
+namespace lightline::api {
+namespace {
+
+bool is_of_framework(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return text.starts_with("PK") || (first != std::string::npos && text[first] == '{') ||
+         frontend::looks_like_stablehlo(text) || frontend::is_fx_text(text);
+}
+
+Error in_file(Error error, const std::string& name) {
+  if (error.where.file.empty()) error.where.file = name;
+  return error;
+}
+
+}  // namespace
+
+Result<Source> read_source(const std::string& path) {
+  return guarded([&]() -> Result<Source> {
+    LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_file(path));
+    return Source{path, std::move(text)};
+  });
+}
+
+Result<Program> load(const Source& source) {
+  if (is_of_framework(source.text)) return import(source, ExportForm::training);
+  return guarded([&]() -> Result<Program> {
+    auto state = std::make_shared<Program::State>();
+    state->file = source.name;
+    LL_TRY(state->lowered.program, loops::parse_and_verify(source.text, source.name));
+    const loops::Program& program = state->lowered.program;
+    state->known = std::make_shared<std::vector<std::optional<Tensor>>>(program.inputs.size());
+    for (const loops::ArrayId input : program.inputs) state->source_names.push_back(program.arrays[input].name);
+    return Program(std::move(state));
+  });
+}
+
+Result<Program> import(const Source& source, ExportForm form) {
+  return guarded([&]() -> Result<Program> {
+    LL_TRY(graph::Graph graph, frontend::parse_graph(source.text, form, source.name));
+    auto lowered = ops::lower(graph);
+    if (!lowered.ok()) return in_file(std::move(lowered).error(), source.name);
+    auto state = std::make_shared<Program::State>();
+    state->file = source.name;
+    auto known = std::make_shared<std::vector<std::optional<Tensor>>>();
+    for (const uint32_t input : lowered->inputs) {
+      known->push_back(std::move(graph.inputs[input].known));
+      state->source_names.push_back(graph.values[graph.inputs[input].value].name);
+    }
+    state->known = std::move(known);
+    state->lowered = std::move(lowered).value();
+    return Program(std::move(state));
+  });
+}
+
+Result<Program> retype(const Program& program, const std::string& rule) {
+  if (rule.empty()) return program;
+  return guarded([&]() -> Result<Program> {
+    const size_t equals = rule.find('=');
+    const auto from = dtype_from_name(rule.substr(0, equals));
+    const auto to = dtype_from_name(equals == std::string::npos ? "" : rule.substr(equals + 1));
+    if (!from || !to || compute_type(*from) != DType::f32 || compute_type(*to) != DType::f32 || !is_float(*from) ||
+        !is_float(*to))
+      return Error{ErrorCode::usage,
+                   fmt::format("'{}' does not name two float types", rule),
+                   "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
+                   {}};
+    auto state = std::make_shared<Program::State>(*program.state_);
+    for (loops::Array& array : state->lowered.program.arrays)
+      if (array.dtype == *from) array.dtype = *to;
+    return Program(std::move(state));
+  });
+}
+
+std::string text_of(const Program& program) { return loops::print(program.loops()); }
+
+Result<std::string> c_text_of(const Program& program) {
+  return guarded([&] { return loops::emit_c(program.loops()); });
+}
+
+Result<std::string> formatted(const Source& source) {
+  return guarded([&]() -> Result<std::string> {
+    LL_TRY(const loops::Program program, loops::parse(source.text, source.name));
+    return loops::print(program);
+  });
+}
+
+bool is_corpus(const std::string& path) { return frontend::is_corpus(path); }
+
+Status for_each_program(const std::string& path, ExportForm form,
+                        const std::function<Status(const CorpusEntry&)>& visit) {
+  return guarded([&] { return frontend::for_each_program(path, form, visit); });
+}
+
+}  // namespace lightline::api

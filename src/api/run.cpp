@@ -1,0 +1,68 @@
+#include "api/run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <set>
+
+#include "api/guard.h"
+#include "base/tensor_io.h"
+#include "loops/interpret/interpret.h"
+#include "loops/run/compile.h"
+
+namespace lightline::api {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool holds_one_array(std::string_view path) {
+  return path.ends_with(".npy") || path.ends_with(".npy.xz") || path.ends_with(".npy.zst");
+}
+
+}  // namespace
+
+Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs, const RunOptions& options) {
+  return guarded([&]() -> Result<RunResult> {
+    RunResult result;
+    std::optional<loops::CompiledPrograms> compiled;
+    if (options.backend == Backend::c) {
+      const double start = now_ms();
+      LL_TRY(compiled,
+             loops::compile({&program.loops()}, {.openmp = options.threads != 1, .threads = options.threads}));
+      result.compile_ms = now_ms() - start;
+      result.from_cache = compiled->from_cache();
+    }
+    for (int i = 0; i < options.repeat; ++i) {
+      const double start = now_ms();
+      LL_TRY(result.outputs, compiled ? compiled->run(0, inputs) : loops::interpret(program.loops(), inputs));
+      result.times_ms.push_back(now_ms() - start);
+    }
+    return result;
+  });
+}
+
+Status check_output_file(const std::string& path, const Program& program) {
+  const size_t count = program.loops().outputs.size();
+  if (holds_one_array(path) && count != 1) {
+    const std::string message = fmt::format("'{}' holds one array, but the program has {} outputs", path, count);
+    return Error{ErrorCode::usage, message, "write an .npz file", {}};
+  }
+  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos) return Ok{};
+  return Error{ErrorCode::usage, "'" + path + "' is not a tensor file", "name it .npz, .npy or .safetensors", {}};
+}
+
+Status write_outputs(const std::string& path, const Program& program, std::vector<Tensor> outputs) {
+  return guarded([&]() -> Status {
+    NamedTensors named;
+    std::set<std::string> seen;  // an array may be an output twice; the file needs it once
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::string& name = program.loops().arrays[program.loops().outputs[i].array].name;
+      if (seen.insert(name).second) named.emplace_back(holds_one_array(path) ? "" : name, std::move(outputs[i]));
+    }
+    return write_tensors(path, named);
+  });
+}
+
+}  // namespace lightline::api

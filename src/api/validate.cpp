@@ -1,0 +1,177 @@
+#include "api/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "api/guard.h"
+#include "base/process.h"
+#include "base/temporary_folder.h"
+#include "base/tensor_io.h"
+#include "frontend/fx/samples.h"
+
+namespace lightline::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The clone this binary was built in, if it was: its Python package and virtual environment are used.
+fs::path clone_folder() {
+  std::error_code error;
+  const fs::path binary = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = binary.parent_path().parent_path();
+  return !error && fs::exists(folder / "python" / "lightline") ? folder : fs::path();
+}
+
+std::string python_command(const fs::path& clone) {
+  if (const char* given = std::getenv("LIGHTLINE_PYTHON"); given != nullptr && *given != '\0') return given;
+  const fs::path own = clone / ".venv" / "bin" / "python";
+  return !clone.empty() && fs::exists(own) ? own.string() : "python3";
+}
+
+std::string last_line(const std::string& text) {
+  const size_t before = text.find_last_of('\n', text.size() < 2 ? 0 : text.size() - 2);
+  std::string line = text.substr(before == std::string::npos ? 0 : before + 1);
+  while (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+Error framework_error(const ProcessResult& result, const std::string& file) {
+  std::string message = last_line(result.errors.empty() ? result.output : result.errors);
+  if (message.starts_with("error: ")) message.erase(0, 7);
+  const bool missing = message.find("No module named") != std::string::npos;
+  return {missing ? ErrorCode::unsupported : ErrorCode::parse,
+          message.empty() ? "the framework could not run the program" : message,
+          missing ? "install the framework in the Python that LIGHTLINE_PYTHON names" : "",
+          {file}};
+}
+
+// Leaves the programs, their inputs and their outputs in `folder`.
+Status run_framework(const std::string& file, const ValidateOptions& options, const std::string& folder) {
+  const fs::path clone = clone_folder();
+  ProcessOptions process{.output_bytes = 256 << 20, .cut_output = true};
+  if (!clone.empty()) {
+    const char* before = std::getenv("PYTHONPATH");
+    const std::string path = (clone / "python").string() + (before != nullptr ? std::string(":") + before : "");
+    process.environment.emplace_back("PYTHONPATH", path);
+  }
+  std::vector<std::string> arguments = {python_command(clone),
+                                        "-m",
+                                        "lightline.validate",
+                                        file,
+                                        folder,
+                                        "--scale",
+                                        fmt::format("{}", options.scale),
+                                        "--seed",
+                                        fmt::format("{}", options.seed),
+                                        "--workload",
+                                        fmt::format("{}", options.workload)};
+  if (options.backward) arguments.push_back("--backward");
+  LL_TRY(const ProcessResult result, run_process(arguments, process));
+  if (result.succeeded()) return Ok{};
+  return framework_error(result, file);
+}
+
+// Errors of many operators add up: what counts is the distance against the size of the output as a whole.
+Comparison compare_output(const Tensor& actual, const Tensor& expected) {
+  Tolerance allowed = tolerance(expected.dtype());
+  double largest = 0;
+  if (is_float(expected.dtype()))
+    for (int64_t i = 0; i < expected.size(); ++i)
+      if (const double v = std::fabs(expected.get_f64(i)); std::isfinite(v)) largest = std::max(largest, v);
+  allowed.absolute = std::max(allowed.absolute, allowed.relative * largest);
+  return compare(actual, expected, allowed);
+}
+
+const Tensor* find_tensor(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [key, tensor] : tensors)
+    if (key == name) return &tensor;
+  return nullptr;
+}
+
+Result<std::vector<Tensor>> inputs_of(const Program& program, const NamedTensors& tensors) {
+  std::vector<Tensor> inputs;
+  for (const std::string& name : program.source_names()) {
+    const Tensor* tensor = find_tensor(tensors, "in." + name);
+    if (tensor == nullptr)
+      return Error{ErrorCode::name, fmt::format("the framework gave no value for the input '{}'", name), "", {}};
+    inputs.push_back(Tensor::dense_copy(tensor->view()));
+  }
+  return inputs;
+}
+
+// `is_torch`: there, what an input becomes is no result of the program.
+Result<std::vector<report::ValidatedOutput>> compare_outputs(const loops::Program& program,
+                                                             const std::vector<Tensor>& results,
+                                                             const NamedTensors& tensors, bool is_torch) {
+  std::vector<report::ValidatedOutput> outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (is_torch && program.outputs[i].replaces != loops::none) continue;
+    const Tensor* expected = find_tensor(tensors, fmt::format("out.{}", outputs.size()));
+    if (expected == nullptr)
+      return Error{ErrorCode::shape,
+                   fmt::format("the framework gave {} outputs, but the program has more", outputs.size()),
+                   "",
+                   {}};
+    outputs.push_back({program.arrays[program.outputs[i].array].name, expected->dtype(), expected->shape(),
+                       compare_output(results[i], *expected)});
+  }
+  if (find_tensor(tensors, fmt::format("out.{}", outputs.size())) != nullptr)
+    return Error{
+        ErrorCode::shape, fmt::format("the framework gave more outputs than the program's {}", outputs.size()), "", {}};
+  return outputs;
+}
+
+Result<std::vector<report::ValidatedOutput>> validate_program(const std::string& path, const NamedTensors& tensors,
+                                                              Backend backend, const Note& note) {
+  LL_TRY(const Source source, read_source(path));
+  LL_TRY(const Program program, import(source, ExportForm::training));
+  if (const auto& missing = program.lowered().not_executable; !missing.empty())
+    note(fmt::format("opaque operators that may not run: {}", missing.begin()->first));
+  LL_TRY(const std::vector<Tensor> inputs, inputs_of(program, tensors));
+  LL_TRY(const RunResult result, run(program, inputs, {.backend = backend}));
+  return compare_outputs(program.loops(), result.outputs, tensors, path.ends_with(".json"));
+}
+
+Result<report::ValidateReport> validate_in(const std::string& folder, const std::string& file,
+                                           const ValidateOptions& options, const Note& note) {
+  LL_DO(run_framework(file, options, folder));
+  LL_TRY(const NamedTensors tensors, read_tensors(folder + "/tensors.safetensors"));
+  report::ValidateReport report;
+  report.program = file;
+  report.seed = options.seed;
+  const bool sample = frontend::is_sample_folder(file);
+  const bool is_jax = fs::exists(folder + "/program_stablehlo.mlir");
+  const std::vector<std::string> forms = sample   ? std::vector<std::string>{"text"}
+                                         : is_jax ? std::vector<std::string>{"stablehlo"}
+                                                  : std::vector<std::string>{"training", "core"};
+  for (const std::string& form : forms) {
+    if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
+    const std::string program = sample ? file : folder + "/program_" + form + (is_jax ? ".mlir" : ".json");
+    for (const std::string backend : {"interp", "c"}) {
+      if (options.backend != "both" && options.backend != backend) continue;
+      report::ValidatedRun run{form, backend, "", {}};
+      auto outputs = validate_program(program, tensors, backend == "c" ? Backend::c : Backend::interpreter, note);
+      if (outputs.ok())
+        run.outputs = std::move(outputs).value();
+      else
+        run.error = outputs.error().message;
+      report.runs.push_back(std::move(run));
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<report::ValidateReport> validate(const std::string& file, const ValidateOptions& options, const Note& note) {
+  return guarded([&]() -> Result<report::ValidateReport> {
+    LL_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+    return validate_in(folder.path(), file, options, note);
+  });
+}
+
+}  // namespace lightline::api

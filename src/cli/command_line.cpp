@@ -1,0 +1,199 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/cli.h"
+
+namespace lightline::cli {
+
+// ---- options ----
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::shown_as(const std::string& text) {
+  option_->option_text(text);
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+Option& Option::between(int least, int greatest) {
+  option_->check(CLI::Range(least, greatest));
+  return *this;
+}
+
+Option& Option::between(double least, double greatest) {
+  option_->check(CLI::Range(least, greatest));
+  return *this;
+}
+
+Option& Option::positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option& Option::non_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::valid_if(std::function<std::string(const std::string&)> complaint) {
+  option_->check(std::move(complaint));
+  return *this;
+}
+
+Option& Option::shows_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::one_value_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+// ---- commands ----
+Command Command::add(const std::string& name, const std::string& help) {
+  return {app_->add_subcommand(name, help), chosen_};
+}
+
+Option Command::option(const std::string& names, std::string& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::option(const std::string& names, std::vector<std::string>& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::option(const std::string& names, int& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::option(const std::string& names, uint64_t& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::option(const std::string& names, double& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::flag(const std::string& names, bool& value, const std::string& help) {
+  return Option(app_->add_flag(names, value, help));
+}
+
+void Command::needs_subcommand() { app_->require_subcommand(1); }
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+void Command::runs(Action action) {
+  app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
+}
+
+// ---- the command line ----
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::string guess = nearest(word, candidates);
+  return guess.empty() ? std::move(otherwise) : "did you mean '" + guess + "'?";
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  std::string path = "lightline";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  const std::string help = "see " + path + " --help";
+  for (const std::string& word : command->remaining()) {
+    if (word.empty()) continue;
+    const bool is_option = word[0] == '-';
+    const std::string message = (is_option ? "unknown option '" : "unexpected argument '") + word + "'";
+    const std::string plain = word.substr(0, word.find('='));
+    return {ErrorCode::usage, message, is_option ? did_you_mean(plain, option_names(*command), help) : help, {}};
+  }
+  return {ErrorCode::usage, error.what(), help, {}};
+}
+
+// "interp|c" as option text is a fixed set of values.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string& text = option.get_option_text();
+  return text.find('|') == std::string::npos ? std::vector<std::string>() : CLI::detail::split(text, '|');
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const std::string& description, const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, "lightline")), chosen_(std::make_shared<Action>()) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  app_->get_formatter()->column_width(36);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() { return {app_.get(), chosen_}; }
+
+std::string CommandLine::help() const { return app_->help(); }
+
+std::vector<CommandInfo> CommandLine::commands() const {
+  std::vector<CommandInfo> commands;
+  for (const CLI::App* sub : std::as_const(*app_).get_subcommands({})) {
+    CommandInfo command{sub->get_name(), sub->get_description(), {}, {}};
+    for (const CLI::Option* option : sub->get_options()) {
+      if (option->get_positional()) command.choices = choices_of(*option);
+      for (const std::string& name : option->get_lnames()) {
+        command.flags.push_back(
+            {"--" + name, option->get_description(), choices_of(*option), option->get_items_expected_max() > 0});
+      }
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+Result<int> CommandLine::run(int argc, char** argv, const std::function<void(const std::string&)>& print) {
+  const std::string first = argv[1];
+  const std::vector<std::string> names = command_names(*app_);
+  if (first[0] != '-' && std::find(names.begin(), names.end(), first) == names.end())
+    return Error{
+        ErrorCode::usage, "unknown command '" + first + "'", did_you_mean(first, names, "see lightline --help"), {}};
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print(app_->help());
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    print(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(*app_, error);
+  }
+  return (*chosen_)();
+}
+
+}  // namespace lightline::cli
