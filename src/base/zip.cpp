@@ -191,7 +191,7 @@ class ZipDirectoryParser {
   }
 
   Status check_overlap() {
-    std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::sort(ranges_.begin(), ranges_.end(), [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
     for (size_t i = 1; i < ranges_.size(); ++i) {
       if (ranges_[i].begin < ranges_[i - 1].end) {
         return broken(fmt::format("'{}' and '{}' overlap", shown(reader_.entries_[ranges_[i - 1].entry].name),
@@ -201,7 +201,7 @@ class ZipDirectoryParser {
     return Ok{};
   }
 
-  struct Range {
+  struct ByteRange {
     uint64_t begin;
     uint64_t end;
     size_t entry;
@@ -213,7 +213,7 @@ class ZipDirectoryParser {
   uint64_t count_ = 0;
   uint64_t directory_ = 0;
   uint64_t directory_size_ = 0;
-  std::vector<Range> ranges_;
+  std::vector<ByteRange> ranges_;
   ZipReader reader_;
 };
 

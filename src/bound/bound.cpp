@@ -59,17 +59,17 @@ Bounds bound(const demand::Analysis& analysis, const machine::Machine& machine, 
   bounds.rewritten = cost_of(analysis.algebraic, bounds.fused_bytes, machine, options);
   if (bounds.rewritten.ms >= bounds.fused_ms) bounds.rewritten = bounds.whole;
   bounds.algebraic_ms = bounds.rewritten.ms;
-  for (const demand::Operation& operation : analysis.operations) {
-    const double bytes = std::max(0.0, operation.operand_bytes + operation.result_bytes - on_chip);
+  for (const demand::GroupDemand& group : analysis.groups) {
+    const double bytes = std::max(0.0, group.operand_bytes + group.result_bytes - on_chip);
     bounds.unfused_bytes += bytes;
-    bounds.operations.push_back({&operation, cost_of(operation.work, bytes, machine, options)});
-    bounds.unfused_ms += bounds.operations.back().cost.ms;
+    bounds.groups.push_back({&group, cost_of(group.work, bytes, machine, options)});
+    bounds.unfused_ms += bounds.groups.back().cost.ms;
   }
   // The operators one by one move and do at least what all of them together must.
   bounds.unfused_ms = std::max(bounds.unfused_ms, bounds.fused_ms);
   bounds.unfused_bytes = std::max(bounds.unfused_bytes, bounds.fused_bytes);
-  std::stable_sort(bounds.operations.begin(), bounds.operations.end(),
-                   [](const OperationBound& a, const OperationBound& b) { return a.cost.ms > b.cost.ms; });
+  std::stable_sort(bounds.groups.begin(), bounds.groups.end(),
+                   [](const GroupBound& a, const GroupBound& b) { return a.cost.ms > b.cost.ms; });
   if (bounds.fused_bytes > 0) bounds.intensity = analysis.work.total_macs() / bounds.fused_bytes;
   if (machine.bandwidth() > 0) bounds.ridge = macs_per_second(analysis.work, machine, options) / machine.bandwidth();
   return bounds;

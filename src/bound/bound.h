@@ -25,8 +25,8 @@ struct Cost {
   double memory_ms = 0;
 };
 
-struct OperationBound {
-  const demand::Operation* operation = nullptr;
+struct GroupBound {
+  const demand::GroupDemand* group = nullptr;
   Cost cost;
 };
 
@@ -36,11 +36,11 @@ struct Bounds {
   double algebraic_ms = 0;  // after linear rewrites; never above fused
   double unfused_bytes = 0;
   double fused_bytes = 0;
-  Cost whole;                              // of the fused tier
-  Cost rewritten;                          // of the algebraic tier
-  double intensity = 0;                    // multiply-accumulates per byte of the fused tier
-  double ridge = 0;                        // the intensity at which the matrix units and the memory take equally long
-  std::vector<OperationBound> operations;  // slowest first
+  Cost whole;                      // of the fused tier
+  Cost rewritten;                  // of the algebraic tier
+  double intensity = 0;            // multiply-accumulates per byte of the fused tier
+  double ridge = 0;                // the intensity at which the matrix units and the memory take equally long
+  std::vector<GroupBound> groups;  // slowest first
 };
 
 Bounds bound(const demand::Analysis& analysis, const machine::Machine& machine, const Options& options = {});

@@ -25,12 +25,12 @@ namespace {
 constexpr size_t max_repeat_depth = 4;  // deeper ones are priced by their outputs only
 
 // The repeats around a statement, each in a range of its steps.
-struct Around {
+struct RepeatContext {
   std::vector<IndexId> counters;
   std::vector<Range> steps;
-  Bits counted_elsewhere = 0;
-  size_t operation = none;  // of the outermost repeat
-  size_t trial = none;      // only what is read of arrays at this depth of repeats and deeper is noted, nothing counts
+  VariableSet counted_elsewhere = 0;
+  size_t group = none;  // of the outermost repeat
+  size_t trial = none;  // a trial: notes what is read of arrays inside this many repeats or more, counts nothing
   bool counts() const { return trial == none; }
 };
 
@@ -54,8 +54,8 @@ class Analyzer {
   Analysis run() {
     place(program_.statements, none);
     demand_outputs();
-    Around around;
-    visit(program_.statements, around);
+    RepeatContext context;
+    visit(program_.statements, context);
     collect();
     return std::move(out_);
   }
@@ -64,22 +64,22 @@ class Analyzer {
   const Shape& shape(ArrayId id) const { return program_.arrays[id].shape; }
   double bytes_of(ArrayId array, double elements) const { return elements * bits(program_.arrays[array].dtype) / 8.0; }
 
-  // ---- operators ----
+  // ---- groups ----
   void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
     for (const loops::Statement& statement : block) {
-      const size_t operation = outer == none ? operation_of(statement) : outer;
-      operation_of_[&statement] = operation;
-      if (outer == none) operations_[operation].statements.push_back(&statement);
+      const size_t group = outer == none ? group_of(statement) : outer;
+      group_of_[&statement] = group;
+      if (outer == none) groups_[group].statements.push_back(&statement);
       for (const ArrayId result : loops::results_of(statement)) {
-        maker_[result] = uint32_t(operation);
+        maker_[result] = uint32_t(group);
         depth_[result] = depth;
       }
       if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
         for (const auto& carry : repeat->carries) {
-          maker_[carry.inner] = uint32_t(operation);
+          maker_[carry.inner] = uint32_t(group);
           depth_[carry.inner] = depth + 1;
         }
-        place(repeat->body, operation, depth + 1);
+        place(repeat->body, group, depth + 1);
       } else if (const auto* compute = std::get_if<Compute>(&statement.node); compute && compute->is_view) {
         view_[compute->result] = compute;
       } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
@@ -87,15 +87,15 @@ class Analyzer {
       }
     }
   }
-  size_t operation_of(const loops::Statement& statement) {
+  size_t group_of(const loops::Statement& statement) {
     if (statement.group == none) {
-      operations_.push_back({.name = program_.arrays[loops::results_of(statement)[0]].name});
-      return operations_.size() - 1;
+      groups_.push_back({.name = program_.arrays[loops::results_of(statement)[0]].name});
+      return groups_.size() - 1;
     }
-    const auto [found, fresh] = by_group_.emplace(statement.group, operations_.size());
+    const auto [found, fresh] = by_group_.emplace(statement.group, groups_.size());
     if (fresh) {
       const std::string& name = program_.groups[statement.group];
-      operations_.push_back({.name = name.empty() ? "output" : name});
+      groups_.push_back({.name = name.empty() ? "output" : name});
     }
     return found->second;
   }
@@ -111,12 +111,12 @@ class Analyzer {
       returned_.insert(output.array);
     }
   }
-  void want(const Around& around, size_t reader, ArrayId array, Piece piece) {
+  void want(const RepeatContext& context, size_t reader, ArrayId array, Piece piece) {
     if (piece.bounds_empty()) return;
     array = structure_.first_equal(array);
-    if (!around.counts() && depth_[array] < around.trial) return;
-    if (around.counts()) {
-      if (in_view_ && around.counters.empty())
+    if (!context.counts() && depth_[array] < context.trial) return;
+    if (context.counts()) {
+      if (in_view_ && context.counters.empty())
         used_outside_.insert(array);  // a view costs nothing itself, but what it shows must exist
       else
         read_by_[{reader, array}].add(piece);
@@ -124,68 +124,68 @@ class Analyzer {
     demanded_[array].add(std::move(piece));
   }
 
-  void visit(const std::vector<loops::Statement>& block, Around& around) {
+  void visit(const std::vector<loops::Statement>& block, RepeatContext& context) {
     for (size_t i = block.size(); i-- > 0;) {
-      const size_t operation = operation_of_.at(&block[i]);
-      std::visit([&](const auto& node) { visit(node, around, operation); }, block[i].node);
+      const size_t group = group_of_.at(&block[i]);
+      std::visit([&](const auto& node) { visit(node, context, group); }, block[i].node);
     }
   }
 
-  void visit(const loops::Constant&, Around&, size_t) {}
+  void visit(const loops::Constant&, RepeatContext&, size_t) {}
 
-  void visit(const loops::Opaque& node, Around& around, size_t operation) {
+  void visit(const loops::Opaque& node, RepeatContext& context, size_t group) {
     const bool needed = std::any_of(node.results.begin(), node.results.end(),
                                     [&](ArrayId result) { return !demanded_[result].empty(); });
     if (!needed) return;
-    if (around.counts()) {
-      operations_[operation].opaque = true;
+    if (context.counts()) {
+      groups_[group].opaque = true;
       if (seen_opaque_.insert(&node).second) ++opaque_[node.name];
     }
-    for (const ArrayId operand : node.operands) want(around, operation, operand, Piece::whole(shape(operand)));
+    for (const ArrayId operand : node.operands) want(context, group, operand, Piece::whole(shape(operand)));
   }
 
   // ---- repeats ----
   // The last step must give what is wanted of the results. What it reads of the carried arrays is what the step before
   // must give, and so on: if that step reads as much itself, all steps before do. Step 0 reads the initial values.
-  void visit(const loops::Repeat& node, Around& around, size_t operation) {
+  void visit(const loops::Repeat& node, RepeatContext& context, size_t group) {
     const int64_t steps = program_.indices[node.counter].extent;
-    std::vector<Region> wanted;
+    std::vector<PointSet> wanted;
     for (const ArrayId result : node.results) wanted.push_back(demanded_[result]);
     const size_t carried = node.carries.size();
-    if (std::all_of(wanted.begin(), wanted.end(), [](const Region& region) { return region.empty(); })) return;
-    if (steps == 0 || around.counters.size() >= max_repeat_depth) {
-      for (size_t i = 0; i < carried && steps == 0; ++i) pass_on(around, operation, node.carries[i].init, wanted[i]);
+    if (std::all_of(wanted.begin(), wanted.end(), [](const PointSet& region) { return region.empty(); })) return;
+    if (steps == 0 || context.counters.size() >= max_repeat_depth) {
+      for (size_t i = 0; i < carried && steps == 0; ++i) pass_on(context, group, node.carries[i].init, wanted[i]);
       return;
     }
-    std::vector<Region> finally(wanted.begin(), wanted.begin() + int64_t(carried));
-    const std::vector<Region> stacked(wanted.begin() + int64_t(carried), wanted.end());
-    const Bits own = bit(around.counters.size());
+    std::vector<PointSet> finally(wanted.begin(), wanted.begin() + int64_t(carried));
+    const std::vector<PointSet> stacked(wanted.begin() + int64_t(carried), wanted.end());
+    const VariableSet own = bit(context.counters.size());
 
-    Around last = around;
+    RepeatContext last = context;
     if (steps > 1) last.counted_elsewhere |= own;
-    std::vector<Region> before = round(node, last, {steps - 1, steps - 1, 1}, finally, stacked);
+    std::vector<PointSet> before = round(node, last, {steps - 1, steps - 1, 1}, finally, stacked);
     if (steps == 1) {
-      for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, before[i]);
+      for (size_t i = 0; i < carried; ++i) pass_on(context, group, node.carries[i].init, before[i]);
       return;
     }
-    Around trial = around;
-    if (trial.counts()) trial.trial = around.counters.size() + 1;
-    const std::vector<Region> again = round(node, trial, {0, 0, 1}, before, stacked);
+    RepeatContext trial = context;
+    if (trial.counts()) trial.trial = context.counters.size() + 1;
+    const std::vector<PointSet> again = round(node, trial, {0, 0, 1}, before, stacked);
     bool steady = true;
     for (size_t i = 0; i < carried; ++i) steady &= again[i].contains(before[i]);
-    if (!steady) before.assign(carried, Region{});  // claim nothing but the stacked results
-    round(node, around, {0, steps - 2, 1}, before, stacked);
-    const std::vector<Region> initial = steady ? again : round(node, trial, {0, 0, 1}, before, stacked);
-    for (size_t i = 0; i < carried; ++i) pass_on(around, operation, node.carries[i].init, initial[i]);
+    if (!steady) before.assign(carried, PointSet{});  // claim nothing but the stacked results
+    round(node, context, {0, steps - 2, 1}, before, stacked);
+    const std::vector<PointSet> initial = steady ? again : round(node, trial, {0, 0, 1}, before, stacked);
+    for (size_t i = 0; i < carried; ++i) pass_on(context, group, node.carries[i].init, initial[i]);
   }
 
-  void pass_on(const Around& around, size_t operation, ArrayId array, const Region& region) {
-    for (const Piece& piece : region.pieces()) want(around, operation, array, piece);
+  void pass_on(const RepeatContext& context, size_t group, ArrayId array, const PointSet& region) {
+    for (const Piece& piece : region.pieces()) want(context, group, array, piece);
   }
 
   // Walks the body for some of the steps; gives what they read of the carried arrays.
-  std::vector<Region> round(const loops::Repeat& node, Around around, Range steps, const std::vector<Region>& next,
-                            const std::vector<Region>& stacked) {
+  std::vector<PointSet> round(const loops::Repeat& node, RepeatContext context, Range steps,
+                              const std::vector<PointSet>& next, const std::vector<PointSet>& stacked) {
     clear(node.body);
     for (const auto& carry : node.carries) demanded_[carry.inner] = {};
     for (size_t i = 0; i < node.carries.size(); ++i)
@@ -202,10 +202,10 @@ class Analyzer {
           for (auto& term : cut.terms) --term.first;
         demanded_[structure_.first_equal(node.stacked[i])].add(std::move(piece));
       }
-    around.counters.push_back(node.counter);
-    around.steps.push_back(steps);
-    visit(node.body, around);
-    std::vector<Region> reads;
+    context.counters.push_back(node.counter);
+    context.steps.push_back(steps);
+    visit(node.body, context);
+    std::vector<PointSet> reads;
     for (const auto& carry : node.carries) reads.push_back(demanded_[carry.inner]);
     return reads;
   }
@@ -217,32 +217,31 @@ class Analyzer {
   }
 
   // ---- scatters ----
-  Piece whole_of(const Domain& domain, const Around& around) const {
+  Piece whole_of(const Domain& domain, const RepeatContext& context) const {
     Piece piece;
     for (size_t v = 0; v < domain.first_counter(); ++v)
       piece.box.push_back({0, program_.indices[domain.variables[v]].extent - 1, 1});
-    piece.box.insert(piece.box.end(), around.steps.begin(), around.steps.end());
+    piece.box.insert(piece.box.end(), context.steps.begin(), context.steps.end());
     return piece;
   }
 
-  void visit(const loops::Scatter& node, Around& around, size_t operation) {
+  void visit(const loops::Scatter& node, RepeatContext& context, size_t group) {
     if (demanded_[node.result].empty()) return;
-    const Domain domain = domain_of(node, around.counters);
-    Piece points = whole_of(domain, around);
+    const Domain domain = domain_of(node, context.counters);
+    Piece points = whole_of(domain, context);
     cut_to_wanted(node, domain, points);
     double writes = 0;
     if (!points.bounds_empty()) {
-      for (const ExprId subscript : node.target) demand_reads(subscript, domain, points, around, operation);
+      for (const ExprId subscript : node.target) demand_reads(subscript, domain, points, context, group);
       if (!may_miss(node, domain)) {
-        if (around.counts())
-          operations_[operation].work.add(counter_.of(node, {domain, points, around.counted_elsewhere}));
-        demand_reads(node.body, domain, points, around, operation);
+        if (context.counts()) groups_[group].work.add(counter_.of(node, {domain, points, context.counted_elsewhere}));
+        demand_reads(node.body, domain, points, context, group);
       }
       std::vector<int> own(node.domain.size());
       for (size_t i = 0; i < own.size(); ++i) own[i] = int(i);
       writes = count(project(points, own));
     }
-    want_copied(node, writes, around, operation);
+    want_copied(node, writes, context, group);
   }
 
   // Whether the data may send all writes to where nothing is wanted.
@@ -268,12 +267,12 @@ class Analyzer {
       points.cut(std::move(above));
     }
     if (node.reducer != Reducer::sum) return;
-    for (const HalfSpace& cut : structure_.outside(node.body, Void::zero, domain)) points.cut(cut);
+    for (const HalfSpace& cut : structure_.support(node.body, SkippedValue::zero, domain)) points.cut(cut);
   }
 
   // The copy of the initial array reads what is wanted and not overwritten: at the least, all of it but as many
   // elements as there are writes.
-  void want_copied(const loops::Scatter& node, double writes, const Around& around, size_t operation) {
+  void want_copied(const loops::Scatter& node, double writes, const RepeatContext& context, size_t group) {
     if (node.init_array == none) return;
     const auto in_place = in_place_.find(node.result);
     if (in_place != in_place_.end() && in_place->second == node.init_array) return;
@@ -287,12 +286,12 @@ class Analyzer {
         piece.box[0].hi -= int64_t(rows) * piece.box[0].step;
       }
       piece.floating |= replaces && writes > 0;
-      want(around, operation, node.init_array, std::move(piece));
+      want(context, group, node.init_array, std::move(piece));
     }
   }
 
   // ---- computed statements ----
-  static void fix(Piece& points, int variable) {
+  static void fix_variable(Piece& points, int variable) {
     Range& range = points.box[size_t(variable)];
     range.hi = range.lo;
     for (HalfSpace cut : std::exchange(points.cuts, {})) {
@@ -305,18 +304,18 @@ class Analyzer {
     }
   }
 
-  void visit(const Compute& node, Around& around, size_t operation) {
+  void visit(const Compute& node, RepeatContext& context, size_t group) {
     if (demanded_[node.result].empty()) return;
-    const Domain domain = domain_of(node, around.counters);
-    const Piece whole = whole_of(domain, around);
-    const Region wanted = demanded_[node.result];  // a scan adds to it
+    const Domain domain = domain_of(node, context.counters);
+    const Piece whole = whole_of(domain, context);
+    const PointSet wanted = demanded_[node.result];  // a scan adds to it
     const bool is_sum = node.reducer == Reducer::sum || node.reducer == Reducer::none;
-    Cuts nothing = is_sum ? structure_.outside(node.body, Void::zero, domain) : Cuts{};
+    Cuts nothing = is_sum ? structure_.support(node.body, SkippedValue::zero, domain) : Cuts{};
     if (node.reducer == Reducer::none || node.reducer == Reducer::max) {
-      const Cuts more = structure_.outside(node.body, Void::negative_infinity, domain);
+      const Cuts more = structure_.support(node.body, SkippedValue::negative_infinity, domain);
       nothing.insert(nothing.end(), more.begin(), more.end());
     }
-    const Bits picked = is_sum ? structure_.picks(node.body, domain) : 0;
+    const VariableSet picked = is_sum ? structure_.one_hot_variables(node.body, domain) : 0;
     for (Piece points : wanted.pieces()) {
       points.floating = false;
       extend_scan(node, points);
@@ -324,20 +323,20 @@ class Analyzer {
       // Where the value is known by structure, nothing needs to be computed or read.
       for (const HalfSpace& cut : nothing) points.cut(cut);
       for (size_t v = 0; v < domain.first_counter(); ++v)
-        if (picked & bit(v)) fix(points, int(v));
+        if (picked & bit(v)) fix_variable(points, int(v));
       if (points.bounds_empty()) continue;
-      if (!node.is_view && around.counts()) count_work(node, domain, points, around, operation);
+      if (!node.is_view && context.counts()) count_work(node, domain, points, context, group);
       in_view_ = node.is_view;
-      demand_reads(node.body, domain, points, around, operation, node.result);
+      demand_reads(node.body, domain, points, context, group, node.result);
       in_view_ = false;
     }
   }
 
-  void count_work(const Compute& node, const Domain& domain, const Piece& points, const Around& around,
-                  size_t operation) {
-    const Needed needed{domain, points, around.counted_elsewhere};
+  void count_work(const Compute& node, const Domain& domain, const Piece& points, const RepeatContext& context,
+                  size_t group) {
+    const NeededPoints needed{domain, points, context.counted_elsewhere};
     const Work work = counter_.of(node, needed);
-    operations_[operation].work.add(work);
+    groups_[group].work.add(work);
     linear_.note(node, needed, work);
   }
 
@@ -364,41 +363,41 @@ class Analyzer {
     return false;
   }
 
-  void demand_reads(ExprId id, const Domain& domain, const Piece& points, const Around& around, size_t operation,
+  void demand_reads(ExprId id, const Domain& domain, const Piece& points, const RepeatContext& context, size_t group,
                     ArrayId own = none) {
     if (points.bounds_empty()) return;
     const Expr& e = program_.exprs[id];
     switch (e.kind) {
       case ExprKind::literal:
       case ExprKind::index: return;
-      case ExprKind::cast: return demand_reads(e.args[0], domain, points, around, operation, own);
+      case ExprKind::cast: return demand_reads(e.args[0], domain, points, context, group, own);
       case ExprKind::call:
-        if (e.function == Function::select) return demand_select(e, domain, points, around, operation, own);
+        if (e.function == Function::select) return demand_select(e, domain, points, context, group, own);
         for (int i = 0; i < loops::info(e.function).arity; ++i)
-          demand_reads(e.args[i], domain, points, around, operation, own);
+          demand_reads(e.args[i], domain, points, context, group, own);
         return;
       case ExprKind::read: break;
     }
     const ExprId* subscripts = loops::subscripts_of(program_, e);
-    for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, around, operation, own);
+    for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, context, group, own);
     if (e.args[0] == own) return;  // a scan's own past
     Footprint footprint = footprints_.of(shape(e.args[0]), subscripts, e.has_fill, domain, points);
-    if (footprint.piece.floating && is_input_[e.args[0]] && around.counts()) {
+    if (footprint.piece.floating && is_input_[e.args[0]] && context.counts()) {
       double& most = expected_[e.args[0]];
       most = std::max(most, std::min(footprint.expected, double(product(shape(e.args[0])))));
     }
-    for (Piece& piece : footprint.pieces()) want(around, operation, e.args[0], std::move(piece));
+    for (Piece& piece : footprint.pieces()) want(context, group, e.args[0], std::move(piece));
   }
-  void demand_select(const Expr& e, const Domain& domain, const Piece& points, const Around& around, size_t operation,
-                     ArrayId own) {
-    demand_reads(e.args[0], domain, points, around, operation, own);
+  void demand_select(const Expr& e, const Domain& domain, const Piece& points, const RepeatContext& context,
+                     size_t group, ArrayId own) {
+    demand_reads(e.args[0], domain, points, context, group, own);
     if (is_branch(structure_, e, domain)) {
       branches_ = true;
       return;
     }
     for (const bool truth : {true, false})
-      demand_reads(e.args[truth ? 1 : 2], domain, cut_by(points, structure_.implied(e.args[0], truth, domain)), around,
-                   operation, own);
+      demand_reads(e.args[truth ? 1 : 2], domain, cut_by(points, structure_.implied(e.args[0], truth, domain)), context,
+                   group, own);
   }
   static double product(const Shape& extents) {
     double total = 1;
@@ -419,7 +418,7 @@ class Analyzer {
       const auto [reader, array] = key;
       const bool inside = maker_[array] != none && maker_[array] == reader;
       if (inside) continue;
-      operations_[reader].operand_bytes += bytes_of(array, region.points());
+      groups_[reader].operand_bytes += bytes_of(array, region.points());
       if (maker_[array] != none) used_outside_.insert(array);
     }
     // An array that is read and not returned needs no memory of its own if an equal one is returned.
@@ -431,13 +430,13 @@ class Analyzer {
       if (maker_[array] == none || view_[array] != nullptr || served.contains(array)) continue;
       const double elements =
           structure_.first_equal(array) == array ? demanded_[array].points() : product(shape(array));
-      operations_[maker_[array]].result_bytes +=
+      groups_[maker_[array]].result_bytes +=
           in_place_.contains(array) ? in_place_bytes(array) : bytes_of(array, elements);
     }
-    for (Operation& operation : operations_) {
-      if (operation.work.empty() && operation.bytes() == 0) continue;
-      out_.work.add(operation.work);
-      out_.operations.push_back(std::move(operation));
+    for (GroupDemand& group : groups_) {
+      if (group.work.empty() && group.bytes() == 0) continue;
+      out_.work.add(group.work);
+      out_.groups.push_back(std::move(group));
     }
     out_.algebraic = linear_.total(out_.work);
     out_.opaque = opaque_;
@@ -449,7 +448,7 @@ class Analyzer {
 
   // Storage that is returned, each element once; a view of an input writes nothing.
   double output_bytes() {
-    std::map<ArrayId, Region> written;
+    std::map<ArrayId, PointSet> written;
     double total = 0;
     for (const ArrayId array : returned_) {
       if (in_place_.contains(array)) {
@@ -480,8 +479,8 @@ class Analyzer {
     if (scatter == nullptr || scatter->init_array != in_place_.at(array)) return bytes_of(array, product(shape(array)));
     const Domain domain = domain_of(*scatter, {});
     const Footprint touched =
-        footprints_.of(shape(array), scatter->target.data(), true, domain, whole_of(domain, Around{}));
-    Region region;
+        footprints_.of(shape(array), scatter->target.data(), true, domain, whole_of(domain, RepeatContext{}));
+    PointSet region;
     for (Piece& piece : touched.pieces()) region.add(std::move(piece));
     return bytes_of(array, region.points());
   }
@@ -490,17 +489,17 @@ class Analyzer {
   const Structure structure_;
   const Footprints footprints_;
   WorkCounter counter_;
-  LinearPrograms linear_;
-  std::vector<Region> demanded_;
-  std::vector<uint32_t> maker_;  // the operation that makes an array; none for inputs
+  LinearRewrites linear_;
+  std::vector<PointSet> demanded_;
+  std::vector<uint32_t> maker_;  // the group that makes an array; none for inputs
   std::vector<size_t> depth_;    // repeats around the statement that makes it
   std::vector<const Compute*> view_;
   std::vector<const loops::Scatter*> scatter_;
   std::vector<bool> is_input_;
-  std::unordered_map<const loops::Statement*, size_t> operation_of_;
-  std::vector<Operation> operations_;
+  std::unordered_map<const loops::Statement*, size_t> group_of_;
+  std::vector<GroupDemand> groups_;
   std::unordered_map<uint32_t, size_t> by_group_;
-  std::map<std::pair<size_t, ArrayId>, Region> read_by_;
+  std::map<std::pair<size_t, ArrayId>, PointSet> read_by_;
   std::map<ArrayId, ArrayId> in_place_;
   std::map<ArrayId, double> expected_;
   std::set<ArrayId> returned_;

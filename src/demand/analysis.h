@@ -14,8 +14,8 @@
 
 namespace lightline::demand {
 
-// One operator: the statements of a group, or a statement that belongs to none.
-struct Operation {
+// What one group of statements demands; a statement outside any group is a group of its own.
+struct GroupDemand {
   std::string name;  // the group's name, or the array a statement defines
   Work work;
   double operand_bytes = 0;  // what it reads that it did not make, each element once
@@ -26,12 +26,12 @@ struct Operation {
 };
 
 struct Analysis {
-  std::vector<Operation> operations;  // in program order; those that nothing demands are left out
-  Work work;                          // of the whole program
-  Work algebraic;                     // after linear rewrites
-  double input_bytes = 0;             // demanded elements of inputs, once
-  double output_bytes = 0;            // elements of outputs, once
-  double expected_gather_bytes = 0;   // what gathers from inputs usually touch beyond the least that is counted
+  std::vector<GroupDemand> groups;   // in program order; those that nothing demands are left out
+  Work work;                         // of the whole program
+  Work algebraic;                    // after linear rewrites
+  double input_bytes = 0;            // demanded elements of inputs, once
+  double output_bytes = 0;           // elements of outputs, once
+  double expected_gather_bytes = 0;  // what gathers from inputs usually touch beyond the least that is counted
   std::map<std::string, int64_t> opaque;
   std::vector<std::string> assumptions;
   double bytes() const { return input_bytes + output_bytes; }

@@ -18,24 +18,24 @@ DType product_type(const std::vector<DType>& factors) {
 
 namespace {
 
-class Orders {
+class ContractionOrders {
  public:
-  Orders(const std::vector<Factor>& factors, Bits kept, const Piece& points)
+  ContractionOrders(const std::vector<Factor>& factors, VariableSet kept, const Piece& points)
       : factors_(factors), kept_(kept), points_(points), best_(size_t(1) << factors.size(), -1) {}
 
   double run() { return cost(uint32_t(best_.size() - 1)); }
 
  private:
   // The variables of a subset that matter outside of it; what only it has is summed beforehand.
-  Bits outer(uint32_t subset) const {
-    Bits own = 0, elsewhere = kept_;
+  VariableSet outer(uint32_t subset) const {
+    VariableSet own = 0, elsewhere = kept_;
     for (size_t i = 0; i < factors_.size(); ++i) (subset >> i & 1 ? own : elsewhere) |= factors_[i].variables;
     return own & elsewhere;
   }
-  // A variable that all factors at hand have only inside a window is no dimension of its own: x[p + r] has about as
+  // A variable that all factors of a subset have only inside a window is no dimension of its own: x[p + r] has about as
   // many elements as there are p.
-  Bits windows(uint32_t subset) const {
-    Bits only = ~Bits(0), any = 0;
+  VariableSet windows(uint32_t subset) const {
+    VariableSet only = ~VariableSet(0), any = 0;
     for (size_t i = 0; i < factors_.size(); ++i) {
       if ((subset >> i & 1) == 0) continue;
       only &= factors_[i].windows | ~factors_[i].variables;
@@ -55,7 +55,7 @@ class Orders {
     }
     return best = least;
   }
-  double count_over(Bits variables) {
+  double count_over(VariableSet variables) {
     const auto [found, fresh] = counts_.try_emplace(variables, 0);
     if (fresh) {
       std::vector<int> list;
@@ -67,18 +67,18 @@ class Orders {
   }
 
   const std::vector<Factor>& factors_;
-  const Bits kept_;
+  const VariableSet kept_;
   const Piece& points_;
   std::vector<double> best_;
-  std::unordered_map<Bits, double> counts_;
+  std::unordered_map<VariableSet, double> counts_;
 };
 
 }  // namespace
 
-double cheapest_order(const std::vector<Factor>& factors, Bits kept, const Piece& points) {
+double cheapest_order(const std::vector<Factor>& factors, VariableSet kept, const Piece& points) {
   constexpr size_t most = 8;
   if (factors.size() < 2) return 0;
-  if (factors.size() <= most) return Orders(factors, kept, points).run();
+  if (factors.size() <= most) return ContractionOrders(factors, kept, points).run();
   // Too many to try: every element of the result takes at least one step.
   std::vector<int> list;
   for (size_t v = 0; v < points.box.size(); ++v)

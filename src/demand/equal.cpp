@@ -12,9 +12,9 @@ using loops::ExprId;
 using loops::ExprKind;
 using loops::IndexId;
 
-class Finder {
+class EqualStatements {
  public:
-  explicit Finder(const loops::Program& program) : program_(program), first_(program.arrays.size()) {
+  explicit EqualStatements(const loops::Program& program) : program_(program), first_(program.arrays.size()) {
     for (size_t i = 0; i < first_.size(); ++i) first_[i] = ArrayId(i);
   }
   std::vector<ArrayId> run() {
@@ -95,6 +95,6 @@ class Finder {
 
 }  // namespace
 
-std::vector<loops::ArrayId> equal_statements(const loops::Program& program) { return Finder(program).run(); }
+std::vector<loops::ArrayId> equal_statements(const loops::Program& program) { return EqualStatements(program).run(); }
 
 }  // namespace lightline::demand

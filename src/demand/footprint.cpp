@@ -368,7 +368,7 @@ void Footprints::name_quotients(std::vector<Subscript>& subscripts, Piece& point
       return uses[size_t(term.first)] == 1 && !cut;
     });
     if (!alone)
-      for (const auto& term : form.terms) fix(points, size_t(term.first));
+      for (const auto& term : form.terms) fix_variable(points, size_t(term.first));
     if (points.bounds_empty()) return;
     const Range values = run_of_values(form, points, greatest_kept);
     std::sort(quotients.begin(), quotients.end(),
@@ -436,7 +436,7 @@ std::vector<Range> Footprints::take_apart(const std::vector<Quotient*>& quotient
   return ranges;
 }
 
-void Footprints::fix(Piece& points, size_t variable) {
+void Footprints::fix_variable(Piece& points, size_t variable) {
   points.box[variable].hi = points.box[variable].lo;
   const int64_t at = points.box[variable].lo;
   for (HalfSpace cut : std::exchange(points.cuts, {})) {
@@ -456,7 +456,7 @@ void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& point
   for (const Subscript& subscript : subscripts)
     for (const auto& term : subscript.affine.terms) ++uses[size_t(term.first)];
   for (size_t v = 0; v < uses.size(); ++v)
-    if (uses[v] > 1) fix(points, v);
+    if (uses[v] > 1) fix_variable(points, v);
 }
 
 Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool may_leave, const Domain& domain,
@@ -534,7 +534,7 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
       const double known = known_values(expressions[d], domain, points);
       result.piece.box[d] = {0, std::min<int64_t>(extents[d], std::max<int64_t>(1, int64_t(known))) - 1, 1};
       std::vector<int> kept;
-      const Bits used = structure_.depends_on(expressions[d], domain);
+      const VariableSet used = structure_.depends_on(expressions[d], domain);
       for (size_t v = 0; v < domain.variables.size(); ++v)
         if (used & bit(v)) kept.push_back(int(v));
       const double most = known > 0 ? known : std::min(double(extents[d]), count(project(points, kept)));
@@ -562,7 +562,7 @@ Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool m
 double Footprints::known_values(ExprId id, const Domain& domain, const Piece& points) const {
   if (known_.empty()) return 0;
   std::vector<int> kept;
-  const Bits used = structure_.depends_on(id, domain);
+  const VariableSet used = structure_.depends_on(id, domain);
   for (size_t v = 0; v < domain.variables.size(); ++v)
     if (used & bit(v)) kept.push_back(int(v));
   const Piece own = project(points, kept);

@@ -31,13 +31,13 @@ void subtract(Work& from, const Work& what) {
 
 }  // namespace
 
-LinearPrograms::LinearPrograms(const loops::Program& program, const Structure& structure)
+LinearRewrites::LinearRewrites(const loops::Program& program, const Structure& structure)
     : program_(program), structure_(structure), uses_(program.arrays.size(), 0) {
   count_uses(program.statements);
   for (const loops::Output& output : program.outputs) ++uses_[structure.first_equal(output.array)];
 }
 
-void LinearPrograms::count_uses(const std::vector<loops::Statement>& block) {
+void LinearRewrites::count_uses(const std::vector<loops::Statement>& block) {
   for (const loops::Statement& statement : block) {
     if (const auto* compute = std::get_if<Compute>(&statement.node)) {
       count_uses(compute->body);
@@ -56,7 +56,7 @@ void LinearPrograms::count_uses(const std::vector<loops::Statement>& block) {
   }
 }
 
-void LinearPrograms::count_uses(ExprId id) {
+void LinearRewrites::count_uses(ExprId id) {
   const Expr& e = program_.exprs[id];
   if (e.kind == ExprKind::read) {
     ++uses_[structure_.first_equal(e.args[0])];
@@ -66,7 +66,7 @@ void LinearPrograms::count_uses(ExprId id) {
   for (int i = 0; i < arity; ++i) count_uses(e.args[i]);
 }
 
-void LinearPrograms::note(const Compute& compute, const Needed& needed, const Work& work) {
+void LinearRewrites::note(const Compute& compute, const NeededPoints& needed, const Work& work) {
   if (needed.domain.counters > 0 || (compute.reducer != Reducer::none && compute.reducer != Reducer::sum)) return;
   const auto [found, fresh] = index_.try_emplace(compute.result, noted_.size());
   if (fresh)
@@ -75,7 +75,7 @@ void LinearPrograms::note(const Compute& compute, const Needed& needed, const Wo
     noted_[found->second].once = false;
 }
 
-Work LinearPrograms::total(const Work& as_written) {
+Work LinearRewrites::total(const Work& as_written) {
   Work total = as_written;
   taken_.assign(noted_.size(), false);
   for (size_t i = 0; i < noted_.size(); ++i)  // the last statement of the program was noted first
@@ -83,7 +83,7 @@ Work LinearPrograms::total(const Work& as_written) {
   return total;
 }
 
-void LinearPrograms::rewrite(const Noted& root, Work& total) {
+void LinearRewrites::rewrite(const Noted& root, Work& total) {
   Merged merged{root.points, root.domain.loops, {}};
   Frame frame{&root.domain, {}};
   for (size_t v = 0; v < root.domain.variables.size(); ++v) frame.images.push_back({0, {{int(v), 1}}});
@@ -93,7 +93,7 @@ void LinearPrograms::rewrite(const Noted& root, Work& total) {
   for (const ArrayId array : merged.absorbed)
     if (const auto found = index_.find(array); found != index_.end()) written.add(noted_[found->second].work);
   if (written.macs.empty()) return;
-  Bits kept = 0;
+  VariableSet kept = 0;
   for (size_t v = 0; v < merged.loops; ++v) kept |= bit(v);
   double points = 0, most = -1;
   DType dtype = written.macs.begin()->first;
@@ -123,7 +123,7 @@ void LinearPrograms::rewrite(const Noted& root, Work& total) {
 
 // ---- sums of products ----
 
-bool LinearPrograms::can_absorb(const Expr& read) const {
+bool LinearRewrites::can_absorb(const Expr& read) const {
   const ArrayId array = structure_.first_equal(read.args[0]);
   const Compute* made = structure_.definition(array);
   if (made == nullptr || read.has_fill || uses_[array] != 1 || !is_float(program_.arrays[array].dtype)) return false;
@@ -134,7 +134,7 @@ bool LinearPrograms::can_absorb(const Expr& read) const {
   return made->is_view || (found != index_.end() && noted_[found->second].once && !taken_[found->second]);
 }
 
-std::optional<std::vector<LinearPrograms::Term>> LinearPrograms::expand(ExprId id, const Frame& frame, Merged& merged) {
+std::optional<std::vector<LinearRewrites::Term>> LinearRewrites::expand(ExprId id, const Frame& frame, Merged& merged) {
   const Expr& e = program_.exprs[id];
   const auto alone = [&] { return std::vector<Term>{{leaf(id, frame, merged)}}; };
   const auto is_number = [&](int i) { return !structure_.reads_data(e.args[i]); };
@@ -178,7 +178,7 @@ std::optional<std::vector<LinearPrograms::Term>> LinearPrograms::expand(ExprId i
   }
 }
 
-std::optional<std::vector<LinearPrograms::Term>> LinearPrograms::absorb(const Expr& read, const Frame& frame,
+std::optional<std::vector<LinearRewrites::Term>> LinearRewrites::absorb(const Expr& read, const Frame& frame,
                                                                         Merged& merged) {
   const ArrayId array = structure_.first_equal(read.args[0]);
   const Compute& made = *structure_.definition(array);
@@ -201,19 +201,20 @@ std::optional<std::vector<LinearPrograms::Term>> LinearPrograms::absorb(const Ex
   return expand(made.body, inner, merged);
 }
 
-LinearPrograms::Leaf LinearPrograms::leaf(ExprId id, const Frame& frame, const Merged& merged) const {
+LinearRewrites::Leaf LinearRewrites::leaf(ExprId id, const Frame& frame, const Merged& merged) const {
   Leaf result{{}, structure_.precision(id)};
-  const Bits own = structure_.depends_on(id, *frame.domain);
+  const VariableSet own = structure_.depends_on(id, *frame.domain);
   for (size_t v = 0; v < frame.images.size(); ++v)
     if (own & bit(v))
       for (const auto& term : frame.images[v].terms) result.factor.variables |= bit(size_t(term.first));
-  Bits alone = 0, windows = 0;
+  VariableSet alone = 0, windows = 0;
   mark_reads(id, frame, merged, alone, windows);
   result.factor.windows = windows & ~alone & result.factor.variables;
   return result;
 }
 
-void LinearPrograms::mark_reads(ExprId id, const Frame& frame, const Merged& merged, Bits& alone, Bits& windows) const {
+void LinearRewrites::mark_reads(ExprId id, const Frame& frame, const Merged& merged, VariableSet& alone,
+                                VariableSet& windows) const {
   const Expr& e = program_.exprs[id];
   const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
   for (int i = 0; i < arity; ++i) mark_reads(e.args[i], frame, merged, alone, windows);
@@ -229,14 +230,14 @@ void LinearPrograms::mark_reads(ExprId id, const Frame& frame, const Merged& mer
         if (size_t(term.first) >= merged.loops) windows |= bit(size_t(term.first));
       continue;
     }
-    const Bits used = structure_.depends_on(subscript, *frame.domain);
+    const VariableSet used = structure_.depends_on(subscript, *frame.domain);
     for (size_t v = 0; v < frame.images.size(); ++v)
       if (used & bit(v))
         for (const auto& term : frame.images[v].terms) alone |= bit(size_t(term.first));
   }
 }
 
-HalfSpace LinearPrograms::seen_from(const HalfSpace& form, const Frame& frame) {
+HalfSpace LinearRewrites::seen_from(const HalfSpace& form, const Frame& frame) {
   HalfSpace image{form.constant, {}};
   for (const auto& [v, c] : form.terms)
     for (const auto& [w, k] : frame.images[size_t(v)].terms) {

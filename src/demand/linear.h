@@ -10,12 +10,12 @@
 
 namespace lightline::demand {
 
-class LinearPrograms {
+class LinearRewrites {
  public:
-  LinearPrograms(const loops::Program& program, const Structure& structure);
+  LinearRewrites(const loops::Program& program, const Structure& structure);
 
   // A statement, the points of it that are needed, and their cost as written.
-  void note(const loops::Compute& compute, const Needed& needed, const Work& work);
+  void note(const loops::Compute& compute, const NeededPoints& needed, const Work& work);
   // The work of the whole program after rewrites that make it smaller.
   Work total(const Work& as_written);
 
@@ -49,7 +49,8 @@ class LinearPrograms {
   std::optional<std::vector<Term>> expand(loops::ExprId expr, const Frame& frame, Merged& merged);
   std::optional<std::vector<Term>> absorb(const loops::Expr& read, const Frame& frame, Merged& merged);
   Leaf leaf(loops::ExprId expr, const Frame& frame, const Merged& merged) const;
-  void mark_reads(loops::ExprId expr, const Frame& frame, const Merged& merged, Bits& alone, Bits& windows) const;
+  void mark_reads(loops::ExprId expr, const Frame& frame, const Merged& merged, VariableSet& alone,
+                  VariableSet& windows) const;
   // A form over the variables of a frame, over those of the merged statement.
   static HalfSpace seen_from(const HalfSpace& form, const Frame& frame);
   void rewrite(const Noted& root, Work& total);

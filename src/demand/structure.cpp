@@ -20,7 +20,7 @@ namespace {
 
 const HalfSpace never{-1, {}};
 
-bool is_everywhere(const Cuts& cuts) { return std::find(cuts.begin(), cuts.end(), never) != cuts.end(); }
+bool has_empty_support(const Cuts& cuts) { return std::find(cuts.begin(), cuts.end(), never) != cuts.end(); }
 
 HalfSpace minus(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0) {
   HalfSpace result = a;
@@ -122,8 +122,8 @@ Domain domain_of(const loops::Scatter& scatter, const std::vector<IndexId>& coun
 
 Structure::Structure(const loops::Program& program)
     : program_(program),
-      outside_{std::vector<Cuts>(program.arrays.size()), std::vector<Cuts>(program.arrays.size())},
-      free_(program.arrays.size()),
+      support_{std::vector<Cuts>(program.arrays.size()), std::vector<Cuts>(program.arrays.size())},
+      repeats_along_(program.arrays.size()),
       one_hot_(program.arrays.size()),
       varies_(program.arrays.size(), 0),
       precision_(program.arrays.size()),
@@ -134,7 +134,7 @@ Structure::Structure(const loops::Program& program)
       leaves_group_(program.arrays.size(), false),
       group_type_(program.groups.size()) {
   for (size_t i = 0; i < precision_.size(); ++i) precision_[i] = program.arrays[i].dtype;
-  find_operators(program.statements, loops::none);
+  find_groups(program.statements, loops::none);
   for (const loops::Output& output : program.outputs) leaves_group_[output.array] = true;
   for (size_t i = 0; i < leaves_group_.size(); ++i)
     if (leaves_group_[i]) limit_precision(group_[i], ArrayId(i));
@@ -149,9 +149,9 @@ void Structure::visit(const std::vector<loops::Statement>& block, std::vector<In
     } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
       visit(*repeat, counters);
     } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
-      Bits set = varies(scatter->body);
+      VariableSet set = varies(scatter->body);
       const Domain domain = domain_of(*scatter, counters);
-      Bits used = depends_on(scatter->body, domain);
+      VariableSet used = depends_on(scatter->body, domain);
       for (const ExprId subscript : scatter->target) {
         set |= varies(subscript);
         used |= depends_on(subscript, domain);
@@ -161,14 +161,14 @@ void Structure::visit(const std::vector<loops::Statement>& block, std::vector<In
       if (scatter->init_array != loops::none) set |= varies_[scatter->init_array];
       varies_[scatter->result] = set;
     } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
-      Bits set = 0;
+      VariableSet set = 0;
       for (const ArrayId operand : opaque->operands) set |= varies_[operand];
       for (const ArrayId result : opaque->results) varies_[result] = set;
     }
   }
 }
 
-void Structure::find_operators(const std::vector<loops::Statement>& block, uint32_t outer) {
+void Structure::find_groups(const std::vector<loops::Statement>& block, uint32_t outer) {
   for (const loops::Statement& statement : block) {
     const uint32_t group = outer != loops::none ? outer : statement.group;
     for (const ArrayId result : loops::results_of(statement)) group_[result] = group;
@@ -179,7 +179,7 @@ void Structure::find_operators(const std::vector<loops::Statement>& block, uint3
     } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
       for (const auto& carry : repeat->carries) group_[carry.inner] = group;
       for (const auto& carry : repeat->carries) limit_precision(group, carry.init);
-      find_operators(repeat->body, group);
+      find_groups(repeat->body, group);
     } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
       for (const ArrayId operand : opaque->operands)
         if (group_[operand] != group || group == loops::none) leaves_group_[operand] = true;
@@ -203,13 +203,13 @@ void Structure::limit_precision(uint32_t group, ArrayId array) {
 
 // What is carried changes with the repeat, and with whatever changes what it starts from or is made of.
 void Structure::visit(const loops::Repeat& repeat, std::vector<IndexId>& counters) {
-  const Bits own = bit(counters.size());
+  const VariableSet own = bit(counters.size());
   for (const auto& carry : repeat.carries) varies_[carry.inner] = own | varies_[carry.init];
   counters.push_back(repeat.counter);
   visit(repeat.body, counters);
   bool grew = false;
   for (const auto& carry : repeat.carries) {
-    const Bits more = varies_[carry.next] & ~varies_[carry.inner];
+    const VariableSet more = varies_[carry.next] & ~varies_[carry.inner];
     varies_[carry.inner] |= more;
     grew |= more != 0;
   }
@@ -225,7 +225,7 @@ void Structure::visit(const loops::Repeat& repeat, std::vector<IndexId>& counter
 void Structure::visit(const Compute& compute, const std::vector<IndexId>& counters) {
   const Domain domain = domain_of(compute, counters);
   const ArrayId result = compute.result;
-  const Bits used = depends_on(compute.body, domain);
+  const VariableSet used = depends_on(compute.body, domain);
   definition_[result] = &compute;
   varies_[result] = varies(compute.body);
   for (size_t c = 0; c < counters.size(); ++c)
@@ -233,38 +233,38 @@ void Structure::visit(const Compute& compute, const std::vector<IndexId>& counte
   const bool scans = std::any_of(compute.loops.begin(), compute.loops.end(),
                                  [&](IndexId i) { return program_.indices[i].kind == loops::IndexKind::scan; });
   if (scans) return;
-  free_[result].assign(domain.loops, false);
-  for (size_t i = 0; i < domain.loops && i < 64; ++i) free_[result][i] = (used & bit(i)) == 0;
+  repeats_along_[result].assign(domain.loops, false);
+  for (size_t i = 0; i < domain.loops && i < 64; ++i) repeats_along_[result][i] = (used & bit(i)) == 0;
   const bool plain = compute.reducer == loops::Reducer::none;
   if (const uint32_t group = group_[result]; group != loops::none && group_type_[group] && !leaves_group_[result])
     precision_[result] = narrower(precision_[result], *group_type_[group]);
   if (plain) {
     precision_[result] = narrower(precision(compute.body), precision_[result]);
     is_formula_[result] = counters.empty() && !reads_data(compute.body);
-    const Bits picked = picks(compute.body, domain);
+    const VariableSet picked = one_hot_variables(compute.body, domain);
     if (picked != 0) {
       one_hot_[result].assign(domain.loops, false);
       for (size_t i = 0; i < domain.loops; ++i) one_hot_[result][i] = (picked & bit(i)) != 0;
     }
   }
   if (!plain && compute.reducer != loops::Reducer::sum) return;
-  for (const Void kind : {Void::zero, Void::negative_infinity}) {
-    if (!plain && kind != Void::zero) continue;
-    Cuts cuts = outside(compute.body, kind, domain);
-    // Cuts over the result's own dimensions hold for the array; each alone makes the value void where it fails.
+  for (const SkippedValue kind : {SkippedValue::zero, SkippedValue::negative_infinity}) {
+    if (!plain && kind != SkippedValue::zero) continue;
+    Cuts cuts = support(compute.body, kind, domain);
+    // Cuts over the result's own dimensions hold for the array; where one of them fails, the value is skipped.
     std::erase_if(cuts, [&](const HalfSpace& cut) {
       return std::any_of(cut.terms.begin(), cut.terms.end(),
                          [&](const auto& t) { return size_t(t.first) >= domain.loops; });
     });
-    outside_[size_t(kind)][result] = std::move(cuts);
+    support_[size_t(kind)][result] = std::move(cuts);
   }
 }
 
 // ---- what an expression depends on ----
 
-Bits Structure::varies(ExprId id) const {
+VariableSet Structure::varies(ExprId id) const {
   const Expr& e = program_.exprs[id];
-  Bits set = 0;
+  VariableSet set = 0;
   if (e.kind == ExprKind::read) {
     set = varies_[e.args[0]];
     for (uint32_t i = 0; i < e.args[2]; ++i) set |= varies(loops::subscripts_of(program_, e)[i]);
@@ -327,9 +327,9 @@ std::optional<HalfSpace> Structure::affine(ExprId id, const Domain& domain) cons
   return result;
 }
 
-Bits Structure::depends_on(ExprId id, const Domain& domain) const {
+VariableSet Structure::depends_on(ExprId id, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
-  Bits set = 0;
+  VariableSet set = 0;
   switch (e.kind) {
     case ExprKind::literal: return 0;
     case ExprKind::index: {
@@ -413,7 +413,7 @@ Cuts Structure::implied(ExprId id, bool truth, const Domain& domain) const {
     case ExprKind::cast:  // a number as a condition
       if (program_.exprs[e.args[0]].type == DType::boolean) return implied(e.args[0], truth, domain);
       if (!truth) return implied_equal(e.args[0], 0, domain);
-      return outside(e.args[0], Void::zero, domain);
+      return support(e.args[0], SkippedValue::zero, domain);
     case ExprKind::read:
       if (const Compute* made = formula(e)) {
         ++depth_;
@@ -451,7 +451,7 @@ Cuts Structure::implied_call(const Expr& e, bool truth, const Domain& domain) co
         if (truth == (e.function == Function::eq)) {
           if (auto cuts = implied_equal(other, *value, domain); !cuts.empty()) return cuts;
         } else if (*value == 0) {
-          if (auto cuts = outside(other, Void::zero, domain); !cuts.empty()) return cuts;
+          if (auto cuts = support(other, SkippedValue::zero, domain); !cuts.empty()) return cuts;
         }
       }
   if (!is_integer(program_.exprs[e.args[0]].type)) return {};
@@ -523,15 +523,15 @@ bool Structure::is_true(ExprId id) const {
   return made != nullptr && program_.exprs[made->body].kind == ExprKind::literal && is_true(made->body);
 }
 
-Bits Structure::picks(ExprId id, const Domain& domain) const {
+VariableSet Structure::one_hot_variables(ExprId id, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
-  if (e.kind == ExprKind::cast) return picks(e.args[0], domain);
+  if (e.kind == ExprKind::cast) return one_hot_variables(e.args[0], domain);
   if (e.kind == ExprKind::read) {
     const auto& hot = one_hot_[e.args[0]];
-    Bits set = 0;
+    VariableSet set = 0;
     for (size_t d = 0; d < hot.size() && !e.has_fill; ++d) {
       if (!hot[d]) continue;
-      // the picked dimension follows a variable that no other dimension follows
+      // the one-hot dimension follows a variable that no other dimension follows
       const auto subscript = affine(loops::subscripts_of(program_, e)[d], domain);
       if (!subscript || subscript->terms.size() != 1) continue;
       const size_t v = size_t(subscript->terms[0].first);
@@ -544,13 +544,13 @@ Bits Structure::picks(ExprId id, const Domain& domain) const {
   }
   if (e.kind != ExprKind::call) return 0;
   if (e.function == Function::mul || e.function == Function::logical_and)
-    return picks(e.args[0], domain) | picks(e.args[1], domain);
+    return one_hot_variables(e.args[0], domain) | one_hot_variables(e.args[1], domain);
   if (e.function == Function::select) {
     const auto no = literal_value(program_.exprs[e.args[2]]);
-    return no && *no == 0 ? picks(e.args[0], domain) : 0;
+    return no && *no == 0 ? one_hot_variables(e.args[0], domain) : 0;
   }
   if (e.function != Function::eq) return 0;
-  Bits set = 0;
+  VariableSet set = 0;
   for (const int side : {0, 1}) {
     const auto index = affine(e.args[side], domain);
     if (!index || index->terms.size() != 1) continue;
@@ -563,32 +563,32 @@ Bits Structure::picks(ExprId id, const Domain& domain) const {
 
 // ---- zeros and -inf ----
 
-Cuts Structure::outside(ExprId id, Void kind, const Domain& domain) const {
+Cuts Structure::support(ExprId id, SkippedValue kind, const Domain& domain) const {
   const Expr& e = program_.exprs[id];
   switch (e.kind) {
     case ExprKind::literal: {
       const auto value = literal_value(e);
       if (e.literal.kind == loops::Literal::Kind::boolean || !value) return {};
-      return (kind == Void::zero ? *value == 0 : *value <= vanishing) ? Cuts{never} : Cuts{};
+      return (kind == SkippedValue::zero ? *value == 0 : *value <= vanishing) ? Cuts{never} : Cuts{};
     }
     case ExprKind::index: return {};
     case ExprKind::cast:
       if (program_.exprs[e.args[0]].type == DType::boolean)
-        return kind == Void::zero ? implied(e.args[0], true, domain) : Cuts{};
-      if (e.target == DType::boolean || (kind != Void::zero && !is_float(e.target))) return {};
-      return outside(e.args[0], kind, domain);
-    case ExprKind::read: return outside_read(e, kind, domain);
-    case ExprKind::call: return outside_call(e, kind, domain);
+        return kind == SkippedValue::zero ? implied(e.args[0], true, domain) : Cuts{};
+      if (e.target == DType::boolean || (kind != SkippedValue::zero && !is_float(e.target))) return {};
+      return support(e.args[0], kind, domain);
+    case ExprKind::read: return support_of_read(e, kind, domain);
+    case ExprKind::call: return support_of_call(e, kind, domain);
   }
   return {};
 }
 
-Cuts Structure::outside_read(const Expr& e, Void kind, const Domain& domain) const {
-  Cuts cuts = through(outside_[size_t(kind)][e.args[0]], e, domain);
+Cuts Structure::support_of_read(const Expr& e, SkippedValue kind, const Domain& domain) const {
+  Cuts cuts = through(support_[size_t(kind)][e.args[0]], e, domain);
   if (!e.has_fill) return cuts;
   // Outside the array the fill is read.
   const double fill = e.literal.kind == loops::Literal::Kind::floating ? e.literal.floating : double(e.literal.integer);
-  if (kind == Void::zero ? fill != 0 : !(fill <= vanishing)) return {};
+  if (kind == SkippedValue::zero ? fill != 0 : !(fill <= vanishing)) return {};
   const Shape& shape = program_.arrays[e.args[0]].shape;
   for (uint32_t i = 0; i < e.args[2]; ++i) {
     const auto subscript = affine(loops::subscripts_of(program_, e)[i], domain);
@@ -599,17 +599,17 @@ Cuts Structure::outside_read(const Expr& e, Void kind, const Domain& domain) con
   return cuts;
 }
 
-Cuts Structure::outside_select(const Expr& e, Void kind, const Domain& domain) const {
-  const Cuts yes = outside(e.args[1], kind, domain), no = outside(e.args[2], kind, domain);
-  const bool no_is = is_everywhere(no), yes_is = is_everywhere(yes);
+Cuts Structure::support_of_select(const Expr& e, SkippedValue kind, const Domain& domain) const {
+  const Cuts yes = support(e.args[1], kind, domain), no = support(e.args[2], kind, domain);
+  const bool no_is = has_empty_support(no), yes_is = has_empty_support(yes);
   if (no_is && yes_is) return no;
   if (!no_is && !yes_is) return {};
   return joined(implied(e.args[0], no_is, domain), no_is ? yes : no);
 }
 
-Cuts Structure::outside_call(const Expr& e, Void kind, const Domain& domain) const {
-  const auto argument = [&](int i, Void of) { return outside(e.args[i], of, domain); };
-  const bool zero = kind == Void::zero;
+Cuts Structure::support_of_call(const Expr& e, SkippedValue kind, const Domain& domain) const {
+  const auto argument = [&](int i, SkippedValue of) { return support(e.args[i], of, domain); };
+  const bool zero = kind == SkippedValue::zero;
   switch (e.function) {
     case Function::mul:
       if (zero) return joined(argument(0, kind), argument(1, kind));
@@ -628,20 +628,20 @@ Cuts Structure::outside_call(const Expr& e, Void kind, const Domain& domain) con
     case Function::sub: {
       if (!zero) return e.function == Function::add ? joined(argument(0, kind), argument(1, kind)) : argument(0, kind);
       const Cuts a = argument(0, kind), b = argument(1, kind);
-      if (is_everywhere(b)) return a;
-      if (is_everywhere(a)) return b;
+      if (has_empty_support(b)) return a;
+      if (has_empty_support(a)) return b;
       return a == b ? a : Cuts{};
     }
     case Function::exp:
     case Function::exp2:
-    case Function::sigmoid: return zero ? argument(0, Void::negative_infinity) : Cuts{};
+    case Function::sigmoid: return zero ? argument(0, SkippedValue::negative_infinity) : Cuts{};
     case Function::max: {
       const auto bound = literal_value(program_.exprs[e.args[1]]);
       if (!zero || !bound || *bound != 0) return {};
-      const Cuts cuts = argument(0, Void::zero);  // max(0, 0) and max(-inf, 0)
-      return cuts.empty() ? argument(0, Void::negative_infinity) : cuts;
+      const Cuts cuts = argument(0, SkippedValue::zero);  // max(0, 0) and max(-inf, 0)
+      return cuts.empty() ? argument(0, SkippedValue::negative_infinity) : cuts;
     }
-    case Function::select: return outside_select(e, kind, domain);
+    case Function::select: return support_of_select(e, kind, domain);
     default: return zero && keeps_zero(e.function) ? argument(0, kind) : Cuts{};
   }
 }

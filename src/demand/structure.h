@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "demand/region.h"
+#include "demand/point_set.h"
 #include "loops/ir/program.h"
 
 namespace lightline::demand {
@@ -22,12 +22,13 @@ struct Domain {
 Domain domain_of(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
 Domain domain_of(const loops::Scatter& scatter, const std::vector<loops::IndexId>& counters);
 
-// Values that products and sums may pass over. Numbers so low that their exponential vanishes count as -inf.
-enum class Void : uint8_t { zero, negative_infinity };
+// Values that sums, products and maxima may pass over. Numbers so low that their exponential vanishes count as -inf.
+enum class SkippedValue : uint8_t { zero, negative_infinity };
 using Cuts = std::vector<HalfSpace>;
 
-using Bits = uint64_t;  // a set of variables of a domain, or of nested repeats; those from the 64th on are left out
-inline Bits bit(size_t i) { return i < 64 ? Bits(1) << i : 0; }
+using VariableSet =
+    uint64_t;  // a set of variables of a domain, or of nested repeats; those from the 64th on are left out
+inline VariableSet bit(size_t i) { return i < 64 ? VariableSet(1) << i : 0; }
 
 DType narrower(DType a, DType b);  // by bits; bool stands for no type
 DType wider(DType a, DType b);
@@ -38,36 +39,36 @@ class Structure {
 
   // ---- of an array ----
   bool repeats_along(loops::ArrayId array, size_t dimension) const {
-    return !free_[array].empty() && free_[array][dimension];
+    return !repeats_along_[array].empty() && repeats_along_[array][dimension];
   }
   const loops::Compute* definition(loops::ArrayId array) const { return definition_[array]; }
   // An earlier array with the same values by the same statement, or the array itself.
   loops::ArrayId first_equal(loops::ArrayId array) const { return first_equal_[array]; }
 
   // ---- of an expression, over the variables of its statement ----
-  // Half-spaces such that the value is void wherever one of them fails; empty if none is known.
-  Cuts outside(loops::ExprId expr, Void kind, const Domain& domain) const;
-  Bits depends_on(loops::ExprId expr, const Domain& domain) const;  // the variables that its value depends on
-  Bits varies(loops::ExprId expr) const;                            // the repeats that change the arrays it reads
+  // Half-spaces such that the value is `kind` wherever one of them fails; empty if none is known.
+  Cuts support(loops::ExprId expr, SkippedValue kind, const Domain& domain) const;
+  VariableSet depends_on(loops::ExprId expr, const Domain& domain) const;  // the variables that its value depends on
+  VariableSet varies(loops::ExprId expr) const;  // the repeats that change the arrays it reads
   DType precision(loops::ExprId expr) const;
   // Half-spaces that hold wherever the condition has this truth; perhaps not all of them.
   Cuts implied(loops::ExprId condition, bool truth, const Domain& domain) const;
   // Variables of which, the others given, at most one value makes the expression differ from zero (one-hot).
-  Bits picks(loops::ExprId expr, const Domain& domain) const;
+  VariableSet one_hot_variables(loops::ExprId expr, const Domain& domain) const;
   // An integer expression as an affine form over the domain: constant + terms.
   std::optional<HalfSpace> affine(loops::ExprId expr, const Domain& domain) const;
   bool reads_data(loops::ExprId expr) const;  // false: made of indices and literals, known before the program runs
 
  private:
-  void find_operators(const std::vector<loops::Statement>& block, uint32_t outer);
+  void find_groups(const std::vector<loops::Statement>& block, uint32_t outer);
   void note_reads(loops::ExprId expr, uint32_t group);
   void limit_precision(uint32_t group, loops::ArrayId array);
   void visit(const std::vector<loops::Statement>& block, std::vector<loops::IndexId>& counters);
   void visit(const loops::Compute& compute, const std::vector<loops::IndexId>& counters);
   void visit(const loops::Repeat& repeat, std::vector<loops::IndexId>& counters);
-  Cuts outside_call(const loops::Expr& e, Void kind, const Domain& domain) const;
-  Cuts outside_read(const loops::Expr& e, Void kind, const Domain& domain) const;
-  Cuts outside_select(const loops::Expr& e, Void kind, const Domain& domain) const;
+  Cuts support_of_call(const loops::Expr& e, SkippedValue kind, const Domain& domain) const;
+  Cuts support_of_read(const loops::Expr& e, SkippedValue kind, const Domain& domain) const;
+  Cuts support_of_select(const loops::Expr& e, SkippedValue kind, const Domain& domain) const;
   Cuts implied_call(const loops::Expr& e, bool truth, const Domain& domain) const;
   Cuts implied_equal(loops::ExprId expr, double value, const Domain& domain) const;
   // Half-spaces over the dimensions of a read array, seen from the reader; those that can not be seen are left out.
@@ -76,10 +77,10 @@ class Structure {
   const loops::Compute* formula(const loops::Expr& read) const;
 
   const loops::Program& program_;
-  std::vector<Cuts> outside_[2];  // by kind
-  std::vector<std::vector<bool>> free_;
+  std::vector<Cuts> support_[2];  // by kind
+  std::vector<std::vector<bool>> repeats_along_;
   std::vector<std::vector<bool>> one_hot_;  // by dimension
-  std::vector<Bits> varies_;
+  std::vector<VariableSet> varies_;
   std::vector<DType> precision_;
   std::vector<const loops::Compute*> definition_;
   std::vector<bool> is_formula_;  // made of indices and literals

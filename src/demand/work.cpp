@@ -45,10 +45,11 @@ uint64_t mixed(uint64_t seed, uint64_t value) {
 
 bool multiplies(DType dtype) { return is_float(dtype) || is_integer(dtype) || dtype == DType::c64; }
 
-Bits first_bits(size_t count) { return count >= 64 ? ~Bits(0) : bit(count) - 1; }
+VariableSet first_bits(size_t count) { return count >= 64 ? ~VariableSet(0) : bit(count) - 1; }
 
 // What a value depends on besides conditions on positions, which are cuts.
-Bits depends_by_data(const loops::Program& program, const Structure& structure, ExprId id, const Domain& domain) {
+VariableSet depends_by_data(const loops::Program& program, const Structure& structure, ExprId id,
+                            const Domain& domain) {
   const Expr& e = program.exprs[id];
   if (e.kind == ExprKind::cast) return depends_by_data(program, structure, e.args[0], domain);
   if (e.kind != ExprKind::call || e.function != Function::select || structure.reads_data(e.args[0]))
@@ -59,7 +60,7 @@ Bits depends_by_data(const loops::Program& program, const Structure& structure, 
 
 // Variables that a read has only inside a sum with another one.
 void windows_of(const loops::Program& program, const Structure& structure, ExprId id, const Domain& domain,
-                Factor& into, Bits& alone) {
+                Factor& into, VariableSet& alone) {
   const Expr& e = program.exprs[id];
   if (e.kind != ExprKind::read) {
     for (int i = 0; i < arity(e); ++i) windows_of(program, structure, e.args[i], domain, into, alone);
@@ -107,7 +108,7 @@ bool is_branch(const Structure& structure, const Expr& select, const Domain& dom
 // ---- how often ----
 
 // Points over which a value differs: those of the variables it depends on, and of the repeats that change it.
-double WorkCounter::distinct(Bits used, Bits varies, const Needed& needed) const {
+double WorkCounter::distinct(VariableSet used, VariableSet varies, const NeededPoints& needed) const {
   const size_t first = needed.domain.first_counter(), size = needed.domain.variables.size();
   std::vector<int> kept;
   for (size_t v = 0; v < size; ++v) {
@@ -118,7 +119,7 @@ double WorkCounter::distinct(Bits used, Bits varies, const Needed& needed) const
   return kept.size() == size ? count(needed.points) : count(project(needed.points, kept));
 }
 
-double WorkCounter::distinct(ExprId expr, const Needed& needed) const {
+double WorkCounter::distinct(ExprId expr, const NeededPoints& needed) const {
   return distinct(structure_.depends_on(expr, needed.domain), structure_.varies(expr), needed);
 }
 
@@ -141,7 +142,7 @@ bool WorkCounter::is_contraction(const Compute& compute) const {
   return std::count_if(parts.begin(), parts.end(), [&](ExprId part) { return structure_.reads_data(part); }) >= 2;
 }
 
-void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) const {
+void WorkCounter::contraction(ExprId body, const NeededPoints& needed, Work& work) const {
   std::vector<ExprId> parts;
   factors(body, parts);
   std::erase_if(parts, [&](ExprId part) { return !structure_.reads_data(part); });
@@ -151,7 +152,7 @@ void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) con
   for (const ExprId part : parts) {
     types.push_back(structure_.precision(part));
     Factor factor{structure_.depends_on(part, domain), 0};
-    Bits alone = 0;
+    VariableSet alone = 0;
     windows_of(program_, structure_, part, domain, factor, alone);
     factor.windows &= ~alone & factor.variables;
     // Repeats that change the factor are variables of it too.
@@ -159,7 +160,7 @@ void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) con
       if (structure_.varies(part) & bit(c)) factor.variables |= bit(domain.first_counter() + c);
     list.push_back(factor);
   }
-  Bits kept = first_bits(domain.loops), all = 0;
+  VariableSet kept = first_bits(domain.loops), all = 0;
   for (const Factor& factor : list) all |= factor.variables;
   for (size_t c = 0; c < domain.counters; ++c) {
     const size_t v = domain.first_counter() + c;
@@ -197,19 +198,19 @@ void WorkCounter::contraction(ExprId body, const Needed& needed, Work& work) con
 
 // n values take n - 1 steps to combine. Sums over overlapping windows may share their parts, so that every element
 // takes part at least once and every result takes at least one step.
-void WorkCounter::reduction(const Compute& compute, const Needed& needed, Work& work) const {
-  const Bits used = structure_.depends_on(compute.body, needed.domain), varies = structure_.varies(compute.body);
+void WorkCounter::reduction(const Compute& compute, const NeededPoints& needed, Work& work) const {
+  const VariableSet used = structure_.depends_on(compute.body, needed.domain), varies = structure_.varies(compute.body);
   const double values = distinct(used, varies, needed);
   const double results = distinct(used & first_bits(needed.domain.loops), varies, needed);
   double steps = std::max(0.0, values - results);
   Factor factor{used, 0};
-  Bits alone = 0;
+  VariableSet alone = 0;
   windows_of(program_, structure_, compute.body, needed.domain, factor, alone);
-  const Bits shared = factor.windows & ~alone;
-  Bits drop = shared;
-  const Bits by_data = depends_by_data(program_, structure_, compute.body, needed.domain);
+  const VariableSet shared = factor.windows & ~alone;
+  VariableSet drop = shared;
+  const VariableSet by_data = depends_by_data(program_, structure_, compute.body, needed.domain);
   for (const HalfSpace& cut : needed.points.cuts) {  // prefixes of one sum, such as x[j] over j <= i
-    Bits own = 0;
+    VariableSet own = 0;
     for (const auto& term : cut.terms) own |= bit(size_t(term.first));
     if ((own & by_data & first_bits(needed.domain.loops)) == 0) drop |= own & used;
   }
@@ -217,7 +218,7 @@ void WorkCounter::reduction(const Compute& compute, const Needed& needed, Work& 
   if (steps > 0) work.vector_ops[compute_type(program_.exprs[compute.body].type)] += steps;
 }
 
-Work WorkCounter::of(const Compute& compute, const Needed& needed) {
+Work WorkCounter::of(const Compute& compute, const NeededPoints& needed) {
   Work work;
   numbers_.clear();
   counted_.clear();
@@ -234,7 +235,7 @@ Work WorkCounter::of(const Compute& compute, const Needed& needed) {
 }
 
 // A scattered sum of products is a contraction, such as a strided transposed convolution.
-Work WorkCounter::of(const loops::Scatter& scatter, const Needed& needed) {
+Work WorkCounter::of(const loops::Scatter& scatter, const NeededPoints& needed) {
   Work work;
   numbers_.clear();
   counted_.clear();
@@ -242,7 +243,7 @@ Work WorkCounter::of(const loops::Scatter& scatter, const Needed& needed) {
   factors(scatter.body, parts);
   for (const ExprId part : parts)
     if (structure_.reads_data(part)) reading.push_back(part);
-  Bits used = structure_.depends_on(scatter.body, needed.domain), varies = structure_.varies(scatter.body);
+  VariableSet used = structure_.depends_on(scatter.body, needed.domain), varies = structure_.varies(scatter.body);
   for (const ExprId subscript : scatter.target) {
     used |= structure_.depends_on(subscript, needed.domain);
     varies |= structure_.varies(subscript);
@@ -265,7 +266,7 @@ Work WorkCounter::of(const loops::Scatter& scatter, const Needed& needed) {
 }
 
 // Taps of the windows that a scatter writes through, such as 2p + r.
-double WorkCounter::window_taps(const loops::Scatter& scatter, const Needed& needed) const {
+double WorkCounter::window_taps(const loops::Scatter& scatter, const NeededPoints& needed) const {
   double taps = 1;
   for (const ExprId subscript : scatter.target)
     if (const auto form = structure_.affine(subscript, needed.domain); form && form->terms.size() == 2) {
@@ -301,7 +302,7 @@ uint64_t WorkCounter::number_of(ExprId id) {
 }
 
 // One operation per scalar function, over the points where its value differs and is needed; equal ones once.
-void WorkCounter::expression(ExprId id, const Needed& needed, Work& work) {
+void WorkCounter::expression(ExprId id, const NeededPoints& needed, Work& work) {
   const Expr& e = program_.exprs[id];
   if (e.kind == ExprKind::cast) return expression(e.args[0], needed, work);
   if (e.kind != ExprKind::call) return;  // subscript arithmetic is free

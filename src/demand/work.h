@@ -23,31 +23,31 @@ struct Work {
 };
 
 // The points of a statement that are needed, in one round of the repeats around it.
-struct Needed {
+struct NeededPoints {
   const Domain& domain;
   const Piece& points;
-  Bits counted_elsewhere =
-      0;  // repeats, by depth, whose other steps are counted too: what they do not change is not new
+  VariableSet counted_elsewhere =
+      0;  // repeats, by depth, whose other steps are counted elsewhere: what they do not change is not counted again
 };
 
 class WorkCounter {
  public:
   WorkCounter(const loops::Program& program, const Structure& structure) : program_(program), structure_(structure) {}
 
-  Work of(const loops::Compute& compute, const Needed& needed);
-  Work of(const loops::Scatter& scatter, const Needed& needed);
+  Work of(const loops::Compute& compute, const NeededPoints& needed);
+  Work of(const loops::Scatter& scatter, const NeededPoints& needed);
 
   // The factors of a product, through nested products.
   void factors(loops::ExprId expr, std::vector<loops::ExprId>& list) const;
   bool is_contraction(const loops::Compute& compute) const;
 
  private:
-  double distinct(Bits used, Bits varies, const Needed& needed) const;
-  double distinct(loops::ExprId expr, const Needed& needed) const;
-  void contraction(loops::ExprId body, const Needed& needed, Work& work) const;
-  void reduction(const loops::Compute& compute, const Needed& needed, Work& work) const;
-  double window_taps(const loops::Scatter& scatter, const Needed& needed) const;
-  void expression(loops::ExprId expr, const Needed& needed, Work& work);
+  double distinct(VariableSet used, VariableSet varies, const NeededPoints& needed) const;
+  double distinct(loops::ExprId expr, const NeededPoints& needed) const;
+  void contraction(loops::ExprId body, const NeededPoints& needed, Work& work) const;
+  void reduction(const loops::Compute& compute, const NeededPoints& needed, Work& work) const;
+  double window_taps(const loops::Scatter& scatter, const NeededPoints& needed) const;
+  void expression(loops::ExprId expr, const NeededPoints& needed, Work& work);
   bool folds_into_operand(const loops::Expr& e) const;
   int literal_chain(loops::ExprId expr, int depth) const;
   DType argument_type(const loops::Expr& e) const;
@@ -71,10 +71,10 @@ bool overlaps(const HalfSpace& form, const std::vector<Range>& ranges);
 
 // A factor of a product, by the variables that it depends on.
 struct Factor {
-  Bits variables = 0;
-  Bits windows = 0;  // those that it has only as part of a sum with a loop variable, such as r in x[p + r]
+  VariableSet variables = 0;
+  VariableSet windows = 0;  // those that it has only as part of a sum with a loop variable, such as r in x[p + r]
 };
 // The fewest points over which a sum of products is taken, two factors at a time in the best order.
-double cheapest_order(const std::vector<Factor>& factors, Bits kept, const Piece& points);
+double cheapest_order(const std::vector<Factor>& factors, VariableSet kept, const Piece& points);
 
 }  // namespace lightline::demand

@@ -17,11 +17,11 @@ using loops::Function;
 using loops::IndexId;
 using loops::Reducer;
 
-std::string_view name(OpClass op_class) {
+std::string_view name(StatementClass statement_class) {
   static constexpr std::string_view names[] = {"contraction", "convolution", "reduction", "elementwise",
                                                "copy",        "gather",      "scan",      "scatter",
                                                "repeat",      "constant",    "opaque"};
-  return names[size_t(op_class)];
+  return names[size_t(statement_class)];
 }
 
 namespace {
@@ -169,7 +169,7 @@ void Lifting::reads(ExprId id, std::vector<const Expr*>& list) const {
   for (int i = 0; i < arity(e); ++i) reads(e.args[i], list);
 }
 
-OpClass Lifting::class_of(const Compute& compute, const std::vector<const Expr*>& operands) const {
+StatementClass Lifting::class_of(const Compute& compute, const std::vector<const Expr*>& operands) const {
   bool window = false, by_data = false;
   for (const Expr* read : operands)
     for (uint32_t d = 0; d < read->args[2]; ++d) {
@@ -183,15 +183,15 @@ OpClass Lifting::class_of(const Compute& compute, const std::vector<const Expr*>
       window |= outer && inner;
     }
   if (compute.reducer == Reducer::sum && reading_factors(program_, compute.body) >= 2)
-    return window ? OpClass::convolution : OpClass::contraction;
-  if (compute.reducer != Reducer::none) return OpClass::reduction;
+    return window ? StatementClass::convolution : StatementClass::contraction;
+  if (compute.reducer != Reducer::none) return StatementClass::reduction;
   for (const IndexId index : compute.loops)
-    if (program_.indices[index].kind == loops::IndexKind::scan) return OpClass::scan;
-  if (by_data) return OpClass::gather;
-  if (operands.empty()) return OpClass::constant;
+    if (program_.indices[index].kind == loops::IndexKind::scan) return StatementClass::scan;
+  if (by_data) return StatementClass::gather;
+  if (operands.empty()) return StatementClass::constant;
   const Expr* body = &program_.exprs[compute.body];
   while (body->kind == ExprKind::cast) body = &program_.exprs[body->args[0]];
-  return body->kind == ExprKind::read ? OpClass::copy : OpClass::elementwise;
+  return body->kind == ExprKind::read ? StatementClass::copy : StatementClass::elementwise;
 }
 
 Einsum Lifting::of(const loops::Statement& statement) {
@@ -212,35 +212,35 @@ Einsum Lifting::of(const loops::Statement& statement) {
   if (const auto* compute = std::get_if<Compute>(&statement.node)) {
     std::vector<const Expr*> operands;
     reads(compute->body, operands);
-    einsum.op_class = class_of(*compute, operands);
+    einsum.statement_class = class_of(*compute, operands);
     einsum.equation = equation(operands);
     for (const IndexId index : compute->loops) einsum.equation += index_letter(index);
   } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
     std::vector<const Expr*> operands;
     reads(scatter->body, operands);
     const bool product = scatter->reducer == Reducer::sum && reading_factors(program_, scatter->body) >= 2;
-    einsum.op_class = product ? OpClass::convolution : OpClass::scatter;
+    einsum.statement_class = product ? StatementClass::convolution : StatementClass::scatter;
     einsum.equation = equation(operands);
     for (const ExprId target : scatter->target) einsum.equation += subscript(target);
   } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
-    einsum.op_class = OpClass::opaque;
+    einsum.statement_class = StatementClass::opaque;
     std::string text;
     for (const ArrayId array : opaque->operands) text += (text.empty() ? "" : ",") + result(array);
     text += "->";
     for (size_t i = 0; i < opaque->results.size(); ++i) text += (i == 0 ? "" : ",") + result(opaque->results[i]);
     einsum.equation = text;
   } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
-    einsum.op_class = OpClass::repeat;
-    OpClass best = OpClass::opaque;
+    einsum.statement_class = StatementClass::repeat;
+    StatementClass best = StatementClass::opaque;
     for (const loops::Statement& inner : repeat->body) {
       const Einsum own = of(inner);
-      if (einsum.equation.empty() || own.op_class < best) {
-        best = own.op_class;
+      if (einsum.equation.empty() || own.statement_class < best) {
+        best = own.statement_class;
         einsum.equation = own.equation;
       }
     }
   } else if (const auto* constant = std::get_if<loops::Constant>(&statement.node)) {
-    einsum.op_class = OpClass::constant;
+    einsum.statement_class = StatementClass::constant;
     einsum.equation = "->" + result(constant->result);
   }
   return einsum;
@@ -258,11 +258,11 @@ double Lifting::points(const loops::Statement& statement) const {
   return 0;
 }
 
-Einsum Lifting::of(const demand::Operation& operation) {
+Einsum Lifting::of(const demand::GroupDemand& group) {
   const loops::Statement* largest = nullptr;
-  for (const loops::Statement* statement : operation.statements)
+  for (const loops::Statement* statement : group.statements)
     if (largest == nullptr || points(*statement) > points(*largest)) largest = statement;
-  for (const loops::Statement* statement : operation.statements)
+  for (const loops::Statement* statement : group.statements)
     if (std::holds_alternative<loops::Repeat>(statement->node) ||
         std::holds_alternative<loops::Opaque>(statement->node))
       largest = statement;

@@ -10,7 +10,7 @@
 namespace lightline::einsum {
 
 // What kind of work a statement is.
-enum class OpClass : uint8_t {
+enum class StatementClass : uint8_t {
   contraction,
   convolution,  // a contraction over sliding windows
   reduction,
@@ -23,18 +23,18 @@ enum class OpClass : uint8_t {
   constant,
   opaque,
 };
-std::string_view name(OpClass op_class);
+std::string_view name(StatementClass statement_class);
 
 struct Einsum {
   std::string equation;  // "BC(2P+R)(2Q+S),OCRS->BOPQ"; * is a subscript that depends on data
-  OpClass op_class = OpClass::elementwise;
+  StatementClass statement_class = StatementClass::elementwise;
 };
 
 class Lifting {
  public:
   explicit Lifting(const loops::Program& program);
   Einsum of(const loops::Statement& statement);
-  Einsum of(const demand::Operation& operation);  // the statement with the most points stands for it
+  Einsum of(const demand::GroupDemand& group);  // the statement with the most points stands for it
 
  private:
   void unify(const std::vector<loops::Statement>& block);
@@ -50,7 +50,7 @@ class Lifting {
   std::string operand(const loops::Expr& read);
   std::string result(loops::ArrayId array);
   void reads(loops::ExprId expr, std::vector<const loops::Expr*>& list) const;
-  OpClass class_of(const loops::Compute& compute, const std::vector<const loops::Expr*>& operands) const;
+  StatementClass class_of(const loops::Compute& compute, const std::vector<const loops::Expr*>& operands) const;
 
   const loops::Program& program_;
   std::vector<size_t> first_dimension_;

@@ -28,7 +28,7 @@ std::vector<std::string> sample_programs() {
   for (const char* level : {"level1", "level2"}) {
     const fs::path corpus = root / ".." / "shared" / "data" / "kernelbench" / (std::string(level) + ".jsonl.xz");
     if (!fs::exists(corpus)) continue;
-    (void)frontend::for_each_program(corpus.string(), frontend::Form::training, [&](const auto& entry) -> Status {
+    (void)frontend::for_each_program(corpus.string(), frontend::ExportForm::training, [&](const auto& entry) -> Status {
       programs.push_back(entry.program);
       return Ok{};
     });
@@ -40,7 +40,7 @@ std::vector<std::string> sample_programs() {
 }
 
 loops::Program import_program(const std::string& text) {
-  auto graph = frontend::parse_graph(text, frontend::Form::training, "program");
+  auto graph = frontend::parse_graph(text, frontend::ExportForm::training, "program");
   if (!graph.ok()) throw std::runtime_error(graph.error().message);
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) throw std::runtime_error(lowered.error().message);

@@ -198,12 +198,12 @@ TEST(Operations, FusedNeverExceedsTheSumOfItsParts) {
       "  @ \"linear\"\n  h: f32[64, 128] = for i, j: sum k in 128: x[i, k] * w[j, k]\n  l: f32[64, 128] = for i, j: "
       "h[i, j] + b[j]\n"
       "  @ \"relu\"\n  y: f32[64, 128] = for i, j: max(l[i, j], 0)\n}");
-  ASSERT_EQ(a.operations.size(), 2u);
-  EXPECT_EQ(a.operations[0].name, "linear");
-  EXPECT_EQ(a.operations[0].operand_bytes, 4 * (64 * 128 + 128 * 128 + 128));
-  EXPECT_EQ(a.operations[0].result_bytes, 4 * 64 * 128);
+  ASSERT_EQ(a.groups.size(), 2u);
+  EXPECT_EQ(a.groups[0].name, "linear");
+  EXPECT_EQ(a.groups[0].operand_bytes, 4 * (64 * 128 + 128 * 128 + 128));
+  EXPECT_EQ(a.groups[0].result_bytes, 4 * 64 * 128);
   double parts = 0;
-  for (const Operation& o : a.operations) parts += o.operand_bytes + o.result_bytes;
+  for (const GroupDemand& o : a.groups) parts += o.operand_bytes + o.result_bytes;
   EXPECT_LE(a.bytes(), parts);
 }
 

@@ -176,7 +176,7 @@ Priced price(const std::string& text) {
   }
   const Analysis analysis = analyze(*program);
   Priced result{bound::bound(analysis, h200), analysis.work.total_macs(), analysis.bytes()};
-  result.bounds.operations.clear();
+  result.bounds.groups.clear();
   return result;
 }
 

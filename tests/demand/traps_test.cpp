@@ -230,9 +230,9 @@ TEST(Traps, AViewInsideALoopIsReadByTheLoop) {
       "    x: f32[64] = view i: xs[t, i]\n"
       "    next: f32[64] = for i: prev[i] * x[i]\n"
       "    yield (next)\n  }\n}");
-  ASSERT_EQ(a.operations.size(), 1u);
+  ASSERT_EQ(a.groups.size(), 1u);
   EXPECT_EQ(a.bytes(), 4 * (16 * 64 + 64 + 64));
-  EXPECT_EQ(a.operations[0].bytes(), a.bytes());
+  EXPECT_EQ(a.groups[0].bytes(), a.bytes());
 }
 TEST(Traps, OnlyTheLastStepOfAnUnusedChainIsNeeded) {
   // the state does not feed on itself: only its last value counts
@@ -406,12 +406,12 @@ TEST(Lifting, RanksKeepTheirLetters) {
       "  y: f32[2, 10] = for n, k: sum o in 32: m[n, o] * v[k, o]\n}");
   Lifting lifting(program);
   const Einsum first = lifting.of(program.statements[0]);
-  EXPECT_EQ(first.op_class, OpClass::convolution);
+  EXPECT_EQ(first.statement_class, StatementClass::convolution);
   EXPECT_EQ(first.equation, "AB(2C+D)(2E+F),GBDF->AGCE");
   EXPECT_EQ(lifting.of(program.statements[1]).equation, "AGCE->AG");
-  EXPECT_EQ(lifting.of(program.statements[1]).op_class, OpClass::reduction);
+  EXPECT_EQ(lifting.of(program.statements[1]).statement_class, StatementClass::reduction);
   EXPECT_EQ(lifting.of(program.statements[2]).equation, "AG,HG->AH");
-  EXPECT_EQ(lifting.of(program.statements[2]).op_class, OpClass::contraction);
+  EXPECT_EQ(lifting.of(program.statements[2]).statement_class, StatementClass::contraction);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Tensor copy(const Tensor& tensor) { return Tensor::dense_copy(tensor.view()); }
 
 // Lowers the case and lays out its arguments; prints the reason where that fails.
 bool prepare(Case& one, const Tensors& tensors) try {
-  auto graph = frontend::parse_graph(one.program, frontend::Form::training, one.id);
+  auto graph = frontend::parse_graph(one.program, frontend::ExportForm::training, one.id);
   if (!graph.ok()) return print(one, "frontend", false, to_string(graph.error())), false;
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;

@@ -66,7 +66,7 @@ Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view t
 }
 
 void fail(ErrorCode code, std::string message, std::string hint) {
-  throw Failure{code, std::move(message), std::move(hint)};
+  throw ExportError{code, std::move(message), std::move(hint)};
 }
 void fail_missing(std::string_view what) {
   fail(ErrorCode::parse, fmt::format("{} is missing or of the wrong kind", what), std::string(origin_hint));

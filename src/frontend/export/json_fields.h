@@ -1,4 +1,4 @@
-// Reading the JSON that torch.export writes: every access is checked, and what is wrong is thrown as a Failure, which
+// Reading the JSON that torch.export writes: every access is checked, and what is wrong is thrown as a ExportError, which
 // stays inside this room.
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr size_t max_json_text = size_t(128) << 20;
 // Parses a document of foreign origin; what would take too much memory is refused before it is parsed.
 Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view text);
 
-struct Failure {
+struct ExportError {
   ErrorCode code;
   std::string message;
   std::string hint;

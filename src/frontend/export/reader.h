@@ -16,7 +16,7 @@ namespace lightline::frontend {
 
 class ExportReader {
  public:
-  graph::Graph run(const JsonObject& root);  // throws Failure
+  graph::Graph run(const JsonObject& root);  // throws ExportError
 
  private:
   struct Named {
@@ -95,7 +95,7 @@ class ExportReader {
   graph::Graph graph_;
   std::unordered_map<std::string, size_t> input_by_source_;  // kind and qualified name
   std::unordered_map<std::string, int64_t> symbols_;
-  std::unordered_map<std::string, int64_t> least_;  // of symbols that only the data tell
+  std::unordered_map<std::string, int64_t> least_;  // of symbols that depend on data
   std::vector<std::pair<std::string, int64_t>> assumed_;
   std::string current_;  // the node being read, for messages
 };

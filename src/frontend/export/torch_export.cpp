@@ -102,7 +102,7 @@ Result<graph::Graph> parse_torch_export(std::string_view json, std::string_view 
   }
   try {
     return ExportReader().run(object_of(*root, "the program"));
-  } catch (const Failure& failure) {
+  } catch (const ExportError& failure) {
     return Error{failure.code, failure.message, failure.hint, {std::string(file)}};
   }
 }

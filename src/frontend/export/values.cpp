@@ -48,7 +48,7 @@ std::optional<int64_t> ExportReader::sym_int(const JsonElement& e, std::string_v
   return evaluate_sym_expr(text_of(text, what), [&](std::string_view s) { return symbol_value(s); });
 }
 
-// Where only the data tell a size, such as the number of non-zeros, it is taken as the least it can be, but not 0.
+// A size that depends on data, such as the number of non-zeros, is taken to be the least it can be, but not 0.
 std::optional<int64_t> ExportReader::size_of(const JsonElement& e, std::string_view what) {
   if (const auto known = sym_int(e, what)) return known;
   const auto [tag, value] = tagged(e, what);
@@ -87,7 +87,7 @@ void ExportReader::assume(std::string_view symbol, int64_t value) {
   if (symbols_.emplace(symbol, value).second) assumed_.emplace_back(symbol, value);
 }
 
-// Sizes that only the data tell, such as the lengths of packed sequences: assume that the parts are equal.
+// Sizes that depend on data, such as the lengths of packed sequences: assume that the parts are equal.
 void ExportReader::assume_split(const JsonArray& inputs, Scope& scope) {
   std::vector<std::string_view> unknown;
   int64_t known = 0, total = -1, dim = 0;
@@ -144,7 +144,7 @@ std::optional<graph::TensorType> ExportReader::recorded_type(const Scope& scope,
   if (found == nullptr || !found->tensor) return std::nullopt;
   try {
     return read_type(*found->tensor);
-  } catch (Failure& failure) {
+  } catch (ExportError& failure) {
     failure.message = fmt::format("tensor '{}': {}", name, failure.message);
     throw;
   }

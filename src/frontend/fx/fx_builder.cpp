@@ -24,7 +24,7 @@ using python::no_expr;
 constexpr size_t max_nodes = 400'000;
 
 // Thrown inside this file only.
-struct Failure {
+struct FxError {
   Error error;
 };
 
@@ -108,7 +108,7 @@ class Builder {
 
  private:
   [[noreturn]] void fail(int line, int column, std::string message, std::string hint, ErrorCode code) const {
-    throw Failure{{code, std::move(message), std::move(hint), {std::string(file_), line, column}}};
+    throw FxError{{code, std::move(message), std::move(hint), {std::string(file_), line, column}}};
   }
   [[noreturn]] void fail(const Expr& at, std::string message, std::string hint,
                          ErrorCode code = ErrorCode::unsupported) const {
@@ -331,7 +331,7 @@ class Builder {
   }
   int64_t integer_of(const Expr& expr, bool negative) const {
     auto value = python::integer_value(expr, negative, file_);
-    if (!value.ok()) throw Failure{std::move(value).error()};
+    if (!value.ok()) throw FxError{std::move(value).error()};
     return *value;
   }
   double real_of(const Expr& expr) const {
@@ -483,7 +483,7 @@ Result<graph::Graph> build_fx_graph(const python::Module& module, const python::
                                     std::string_view file) {
   try {
     return Builder(module, metas, file).run(forward);
-  } catch (Failure& failure) {
+  } catch (FxError& failure) {
     return std::move(failure.error);
   }
 }

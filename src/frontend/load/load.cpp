@@ -12,7 +12,7 @@
 namespace lightline::frontend {
 namespace {
 
-std::string_view key_of(Form form) { return form == Form::training ? "training" : "core"; }
+std::string_view key_of(ExportForm form) { return form == ExportForm::training ? "training" : "core"; }
 
 std::string stem(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -46,7 +46,8 @@ bool is_corpus(const std::string& path) {
   return name.ends_with(".jsonl");
 }
 
-Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry) {
+Status for_each_program(const std::string& path, ExportForm form,
+                        const std::function<Status(const CorpusEntry&)>& entry) {
   if (is_folder(path) || is_sample_archive(path)) {
     int64_t number = 0;
     return for_each_sample(path, [&](const std::string& name, std::string text) {
@@ -76,7 +77,7 @@ Status for_each_program(const std::string& path, Form form, const std::function<
   });
 }
 
-Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file) {
+Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std::string_view file) {
   if (content.empty())
     return Error{ErrorCode::parse,
                  fmt::format("there is no program in {} form", key_of(form)),
@@ -92,7 +93,7 @@ Result<graph::Graph> parse_graph(std::string_view content, Form form, std::strin
   return graph;
 }
 
-Result<graph::Graph> load_graph(const std::string& path, Form form) {
+Result<graph::Graph> load_graph(const std::string& path, ExportForm form) {
   LL_TRY(const std::string content, is_sample_folder(path) ? read_sample(path) : read_file(path));
   return parse_graph(content, form, path);
 }

@@ -10,7 +10,7 @@
 
 namespace lightline::frontend {
 
-enum class Form : uint8_t { training, core };  // as traced, or after run_decompositions()
+enum class ExportForm : uint8_t { training, core };  // as traced, or after run_decompositions()
 
 // One line of a corpus: a JSON object with programs under "training" and "core", or the text of one under "stablehlo";
 // other keys are carried through.
@@ -25,11 +25,12 @@ struct CorpusEntry {
 bool is_corpus(const std::string& path);
 
 // Calls `entry` for every line; a line that is not a JSON object is an entry whose `program` is empty.
-Status for_each_program(const std::string& path, Form form, const std::function<Status(const CorpusEntry&)>& entry);
+Status for_each_program(const std::string& path, ExportForm form,
+                        const std::function<Status(const CorpusEntry&)>& entry);
 
 // A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the folder or text of a
 // GraphNet sample.
-Result<graph::Graph> load_graph(const std::string& path, Form form);
-Result<graph::Graph> parse_graph(std::string_view content, Form form, std::string_view file);
+Result<graph::Graph> load_graph(const std::string& path, ExportForm form);
+Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std::string_view file);
 
 }  // namespace lightline::frontend

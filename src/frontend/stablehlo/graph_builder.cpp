@@ -14,7 +14,7 @@ namespace {
 using graph::no_value;
 using graph::ValueId;
 using mlir::Attribute;
-using mlir::Failure;
+using mlir::MlirError;
 using mlir::Operation;
 using mlir::Region;
 using mlir::Type;
@@ -61,7 +61,7 @@ class Builder {
  private:
   [[noreturn]] static void fail(const Operation& op, std::string message, ErrorCode code = ErrorCode::parse,
                                 std::string hint = "") {
-    throw Failure{code, std::move(message), std::move(hint), op.offset};
+    throw MlirError{code, std::move(message), std::move(hint), op.offset};
   }
 
   // ---- functions ----
@@ -81,13 +81,13 @@ class Builder {
   const Operation& entry_function() const {
     const auto main = functions_.find("main");
     const Operation* entry = main != functions_.end() ? main->second : order_.empty() ? nullptr : order_[0];
-    if (!entry) throw Failure{ErrorCode::parse, "the text has no function", "print a whole module", 0};
+    if (!entry) throw MlirError{ErrorCode::parse, "the text has no function", "print a whole module", 0};
     if (entry->regions.empty()) fail(*entry, "the function to start at has no body");
     return *entry;
   }
 
   graph::TensorType tensor_type(const Type& type, size_t offset) {
-    if (type.kind != Type::Kind::tensor) throw Failure{ErrorCode::unsupported, "a value is not a tensor", "", offset};
+    if (type.kind != Type::Kind::tensor) throw MlirError{ErrorCode::unsupported, "a value is not a tensor", "", offset};
     if (type.narrowed)
       assume(type.dtype == DType::c64 ? "complex<f64> is computed and priced as complex<f32>"
                                       : "integers of fewer than 8 bits are computed and priced as 8 bits");
@@ -122,7 +122,7 @@ class Builder {
     }
   }
 
-  // The generic form numbers arguments throughout the module; the pretty form begins anew with every function.
+  // The generic form numbers arguments throughout the module; the pretty form starts again with every function.
   static std::string input_name(std::string_view name, size_t position) {
     const bool numbered = name.starts_with("arg") && name.find_first_not_of("0123456789", 3) == std::string_view::npos;
     return numbered ? fmt::format("arg{}", position) : std::string(name);
@@ -157,12 +157,13 @@ class Builder {
     const Frame* owner = &frame;
     while (owner && !owner->names.contains(use.name)) owner = owner->outer;
     if (!owner)
-      throw Failure{ErrorCode::name, fmt::format("the value '%{}' is not defined", shown(use.name)), "", use.offset};
+      throw MlirError{ErrorCode::name, fmt::format("the value '%{}' is not defined", shown(use.name)), "", use.offset};
     const std::vector<ValueId>& ids = owner->names.at(use.name);
     if (use.number < 0 || size_t(use.number) >= ids.size())
-      throw Failure{ErrorCode::name,
-                    fmt::format("'%{}' has {} results, so there is no '#{}'", shown(use.name), ids.size(), use.number),
-                    "", use.offset};
+      throw MlirError{
+          ErrorCode::name,
+          fmt::format("'%{}' has {} results, so there is no '#{}'", shown(use.name), ids.size(), use.number), "",
+          use.offset};
     return bring(frame.building, owner->building, ids[size_t(use.number)]);
   }
 
@@ -208,22 +209,23 @@ class Builder {
 
   void operation(const Operation& op, Frame& frame) {
     note_sharding(op.attributes);
-    if (op.name == "stablehlo.constant") return give(op, frame, {constant_value(frame.building, op)});
-    if (op.name == "func.call") return give(op, frame, call(op, "callee", operands(op, frame), frame));
-    if (op.name == "stablehlo.composite") return give(op, frame, call(op, "decomposition", operands(op, frame), frame));
-    if (op.name == "stablehlo.optimization_barrier") return give(op, frame, operands(op, frame));
+    if (op.name == "stablehlo.constant") return bind_results(op, frame, {constant_value(frame.building, op)});
+    if (op.name == "func.call") return bind_results(op, frame, call(op, "callee", operands(op, frame), frame));
+    if (op.name == "stablehlo.composite")
+      return bind_results(op, frame, call(op, "decomposition", operands(op, frame), frame));
+    if (op.name == "stablehlo.optimization_barrier") return bind_results(op, frame, operands(op, frame));
     if (op.name == "stablehlo.tuple") return define_tuple(op, frame);
     if (op.name == "stablehlo.get_tuple_element") return element_of_tuple(op, frame);
     if (op.name == "sdy.sharding_constraint" || op.name == "sdy.reshard" || is_sharding_call(op)) {
       assume_sharding();
-      return give(op, frame, operands(op, frame));
+      return bind_results(op, frame, operands(op, frame));
     }
     if (op.name == "sdy.mesh") return;
     if (is_shape_assertion(op)) return assume("assertions on shapes are taken to hold");
     node(op, frame);
   }
 
-  void give(const Operation& op, Frame& frame, std::vector<ValueId> ids) {
+  void bind_results(const Operation& op, Frame& frame, std::vector<ValueId> ids) {
     size_t next = 0;
     for (const auto& [name, count] : op.results) {
       if (next + size_t(count) > ids.size()) fail(op, fmt::format("'{}' gives {} results", op.name, ids.size()));
@@ -254,7 +256,7 @@ class Builder {
     if (!index || op.operands.size() != 1) fail(op, "an element of a tuple needs the tuple and an index");
     mlir::Use use = op.operands[0];
     use.number = index->integer;
-    give(op, frame, {find(frame, use)});
+    bind_results(op, frame, {find(frame, use)});
   }
 
   std::vector<ValueId> call(const Operation& op, std::string_view key, std::vector<ValueId> arguments, Frame& frame) {
@@ -340,7 +342,7 @@ class Builder {
     std::vector<ValueId> ids;
     add_results(op, building, node, ids);
     building.graph.nodes.push_back(std::move(node));
-    give(op, frame, std::move(ids));
+    bind_results(op, frame, std::move(ids));
   }
 
   // Of the operators that take places: the first operand that is one.

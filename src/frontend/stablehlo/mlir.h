@@ -16,7 +16,7 @@
 namespace lightline::frontend::mlir {
 
 // Thrown while a text is read; the entry of the front end turns it into an Error.
-struct Failure {
+struct MlirError {
   ErrorCode code;
   std::string message;
   std::string hint;
@@ -92,7 +92,7 @@ struct Operation {
   const Attribute* attribute(std::string_view key) const;
 };
 
-// The top-level operations: one module, or functions without one. Names point into `text`. Throws Failure.
+// The top-level operations: one module, or functions without one. Names point into `text`. Throws MlirError.
 std::vector<Operation> parse(std::string_view text);
 
 }  // namespace lightline::frontend::mlir

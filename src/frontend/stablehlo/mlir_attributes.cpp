@@ -57,7 +57,7 @@ Attribute Parser::number(bool negative) {
 }
 
 Attribute Parser::attribute() {
-  Deeper deeper(*this);
+  NestingGuard deeper(*this);
   switch (token_.kind) {
     case TokenKind::integer:
     case TokenKind::real: {
@@ -167,7 +167,7 @@ Attributes Parser::dictionary() {
 }
 
 Attributes Parser::rest_of_dictionary() {
-  Deeper deeper(*this);
+  NestingGuard deeper(*this);
   Attributes result;
   while (!token_.is('}')) {
     if (token_.kind != TokenKind::word && token_.kind != TokenKind::string) expected("the name of an attribute");
@@ -311,7 +311,7 @@ Attribute Parser::dense() {
   auto value = std::make_shared<Dense>();
   value->type = type();
   if (value->type.kind != Type::Kind::tensor)
-    throw Failure{ErrorCode::unsupported, "a dense constant is not a tensor", "", place};
+    throw MlirError{ErrorCode::unsupported, "a dense constant is not a tensor", "", place};
   read_dense(text.substr(start, end - start), start, *value);
   Attribute result;
   result.kind = Kind::dense;

@@ -54,7 +54,7 @@ class DenseReader {
     token_.offset += offset_;
   }
   [[noreturn]] void fail(std::string message, ErrorCode code = ErrorCode::parse) const {
-    throw Failure{code, std::move(message), "", token_.offset};
+    throw MlirError{code, std::move(message), "", token_.offset};
   }
   void allocate(int64_t elements) {
     Shape shape = elements == count_ && !into_.splat ? into_.type.shape : Shape{elements};

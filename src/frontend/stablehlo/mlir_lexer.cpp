@@ -104,7 +104,7 @@ Token Lexer::string(size_t start) {
   position_ = start + 1;
   while (position_ < text_.size() && text_[position_] != '"') position_ += text_[position_] == '\\' ? 2 : 1;
   if (position_ >= text_.size())
-    throw Failure{ErrorCode::parse, "a string does not end", "close it with a quotation mark", start};
+    throw MlirError{ErrorCode::parse, "a string does not end", "close it with a quotation mark", start};
   const std::string_view inside = text_.substr(start + 1, position_ - start - 1);
   ++position_;
   return {TokenKind::string, inside, start};

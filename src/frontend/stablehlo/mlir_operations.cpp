@@ -71,7 +71,7 @@ void Parser::results(Operation& op) {
 }
 
 Operation Parser::operation() {
-  Deeper deeper(*this);
+  NestingGuard deeper(*this);
   Operation op;
   results(op);
   op.offset = token_.offset;

@@ -27,9 +27,9 @@ class Parser {
   int64_t expect_integer();
   void skip_balanced();  // from an opening bracket to the closing one
   // Counts nesting; deeper texts than the limit are refused.
-  struct Deeper {
-    explicit Deeper(Parser& parser);
-    ~Deeper() { --parser.depth_; }
+  struct NestingGuard {
+    explicit NestingGuard(Parser& parser);
+    ~NestingGuard() { --parser.depth_; }
     Parser& parser;
   };
 

@@ -49,7 +49,7 @@ constexpr Element elements[] = {
 // ---- tokens ----
 
 void Parser::fail(std::string message, std::string hint, ErrorCode code) const {
-  throw Failure{code, std::move(message), std::move(hint), token_.offset};
+  throw MlirError{code, std::move(message), std::move(hint), token_.offset};
 }
 
 void Parser::expected(std::string_view what) const {
@@ -89,7 +89,7 @@ int64_t Parser::expect_integer() {
 }
 
 void Parser::skip_balanced() {
-  Deeper deeper(*this);
+  NestingGuard deeper(*this);
   const char open = token_.text.empty() ? ' ' : token_.text[0];
   const char close = open == '(' ? ')' : open == '[' ? ']' : open == '{' ? '}' : '>';
   advance();
@@ -103,7 +103,7 @@ void Parser::skip_balanced() {
   advance();
 }
 
-Parser::Deeper::Deeper(Parser& p) : parser(p) {
+Parser::NestingGuard::NestingGuard(Parser& p) : parser(p) {
   if (++parser.depth_ > max_nesting) {
     --parser.depth_;
     parser.fail(fmt::format("the text nests deeper than {} levels", max_nesting), "", ErrorCode::limit);
@@ -120,8 +120,9 @@ void Parser::element_type(std::string_view text, size_t offset, Type& into) cons
     into.narrowed = element.narrowed;
     return;
   }
-  throw Failure{ErrorCode::unsupported, fmt::format("the element type '{}' is not one that Lightline has", shown(text)),
-                "convert the tensor to a supported dtype", offset};
+  throw MlirError{ErrorCode::unsupported,
+                  fmt::format("the element type '{}' is not one that Lightline has", shown(text)),
+                  "convert the tensor to a supported dtype", offset};
 }
 
 // The characters up to the end of an element type: a ',' or the closing '>'.
@@ -178,7 +179,7 @@ Type Parser::tensor_type() {
   const size_t start = lexer_.position();
   element_type(element_type_text(), start, result);
   if (const auto count = element_count(result.shape); !count.ok())
-    throw Failure{ErrorCode::limit, "a tensor has too many elements", "", start};
+    throw MlirError{ErrorCode::limit, "a tensor has too many elements", "", start};
   advance();
   while (!token_.is('>')) {  // an encoding
     if (token_.kind == TokenKind::end) expected("'>'");
@@ -192,7 +193,7 @@ Type Parser::tensor_type() {
 }
 
 Type Parser::type() {
-  Deeper deeper(*this);
+  NestingGuard deeper(*this);
   if (token_.is_word("tensor")) return tensor_type();
   Type result;
   if (token_.is_word("tuple")) {

@@ -40,7 +40,7 @@ Result<graph::Graph> parse_stablehlo(std::string_view text, std::string_view fil
         ErrorCode::limit, fmt::format("the text has more than {} MiB", max_text >> 20), "", {std::string(file)}};
   try {
     return build_graph(mlir::parse(text), text);
-  } catch (const mlir::Failure& failure) {
+  } catch (const mlir::MlirError& failure) {
     return Error{failure.code, failure.message, failure.hint, where_of(text, failure.offset, file)};
   }
 }

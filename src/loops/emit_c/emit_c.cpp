@@ -92,16 +92,16 @@ class StepFunctions {
 
 class ProgramWriter {
  public:
-  ProgramWriter(const Program& program, Plan plan, std::string symbol, StepFunctions& functions)
+  ProgramWriter(const Program& program, SteppedProgram stepped, std::string symbol, StepFunctions& functions)
       : program_(program),
-        plan_(std::move(plan)),
-        layout_(make_layout(plan_)),
+        stepped_(std::move(stepped)),
+        layout_(make_layout(stepped_)),
         symbol_(std::move(symbol)),
         functions_(functions) {}
 
   std::string run() {
     std::string body;
-    steps(plan_.steps, body);
+    steps(stepped_.steps, body);
     outputs(body);
     const std::string pointers = declare();
     std::string text = tables_ + fmt::format(
@@ -134,14 +134,14 @@ class ProgramWriter {
     std::vector<bool> done(program_.arrays.size(), false);
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       const ArrayId id = program_.outputs[i].array;
-      if (is_input(id) || plan_.constant[id] != nullptr || done[id]) continue;
+      if (is_input(id) || stepped_.constant[id] != nullptr || done[id]) continue;
       done[id] = true;
       text += fmt::format("{}* {} = ({}*)outputs[{}];\n(void){};\n", type_of(id), array_name(id), type_of(id), i,
                           array_name(id));
     }
     for (ArrayId id = 0; id < program_.arrays.size(); ++id) {
       if (done[id] || is_input(id) || layout_.assigned[id] || !layout_.stored[id]) continue;
-      if (const Constant* constant = plan_.constant[id]) {
+      if (const Constant* constant = stepped_.constant[id]) {
         table(*constant);
         text += fmt::format("const {}* {} = {}_table{};\n(void){};\n", type_of(id), array_name(id), symbol_, id,
                             array_name(id));
@@ -179,7 +179,7 @@ class ProgramWriter {
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       const ArrayId id = program_.outputs[i].array;
       const auto first = std::ranges::find(program_.outputs, id, &Output::array) - program_.outputs.begin();
-      const bool in_place = !is_input(id) && plan_.constant[id] == nullptr && size_t(first) == i;
+      const bool in_place = !is_input(id) && stepped_.constant[id] == nullptr && size_t(first) == i;
       if (in_place || bytes_of(id) == 0) continue;
       const std::string to = fmt::format("outputs[{}]", i);
       body += fmt::format("if ({} != (const void*){}) ll_copy({}, {}, (size_t){});\n", to, array_name(id), to,
@@ -192,11 +192,11 @@ class ProgramWriter {
     for (const Step& step : list) {
       const std::string name(StepFunctions::step_name);
       if (const auto* nest = std::get_if<NestStep>(&step.node))
-        call(emit_nest(plan_, *nest, layout_.stored, name), body);
+        call(emit_nest(stepped_, *nest, layout_.stored, name), body);
       else if (const auto* contraction = std::get_if<ContractionStep>(&step.node))
-        call(emit_contraction(plan_, *contraction, layout_.stored, name), body);
+        call(emit_contraction(stepped_, *contraction, layout_.stored, name), body);
       else if (const auto* scatter = std::get_if<ScatterStep>(&step.node))
-        call(emit_scatter(plan_, *scatter, name), body);
+        call(emit_scatter(stepped_, *scatter, name), body);
       else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node))
         call(*opaque, body);
       else
@@ -221,7 +221,7 @@ class ProgramWriter {
     body += fmt::format(
         "{{\nconst void* operands[] = {{{}}};\nvoid* results[] = {{{}}};\nif ((failed = H->opaque(H->self, {}, "
         "operands, results))) goto done;\n}}\n",
-        list(step.operation->operands), list(step.operation->results), step.number);
+        list(step.statement->operands), list(step.statement->results), step.number);
   }
 
   // A carried array moves between its result and a second buffer, such that the last step ends in the result.
@@ -268,7 +268,7 @@ class ProgramWriter {
   }
 
   const Program& program_;
-  Plan plan_;
+  SteppedProgram stepped_;
   Layout layout_;
   std::string symbol_;
   StepFunctions& functions_;
@@ -289,8 +289,8 @@ Result<std::string> emit_c(const std::vector<const Program*>& programs, std::str
   StepFunctions functions;
   std::string text;
   for (size_t i = 0; i < programs.size(); ++i) {
-    LL_TRY(Plan plan, make_plan(*programs[i]));
-    text += ProgramWriter(*programs[i], std::move(plan),
+    LL_TRY(SteppedProgram stepped, make_steps(*programs[i]));
+    text += ProgramWriter(*programs[i], std::move(stepped),
                           programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions)
                 .run();
   }

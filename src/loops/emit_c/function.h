@@ -18,9 +18,10 @@ struct StepFunction {
   std::vector<VarId> counters;
 };
 
-StepFunction emit_nest(Plan& plan, const NestStep& step, const Stored& stored, const std::string& name);
-StepFunction emit_contraction(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name);
-StepFunction emit_scatter(Plan& plan, const ScatterStep& step, const std::string& name);
+StepFunction emit_nest(SteppedProgram& stepped, const NestStep& step, const Stored& stored, const std::string& name);
+StepFunction emit_contraction(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored,
+                              const std::string& name);
+StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const std::string& name);
 
 // ---- shared by the emitters ----
 // Work in points below which threads do not pay.

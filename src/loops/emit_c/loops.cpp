@@ -21,18 +21,18 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 
 }  // namespace
 
-StepFunction emit_nest(Plan& plan, const NestStep& step, const Stored& stored, const std::string& name) {
-  return NestWriter(plan, step, stored).run(name);
+StepFunction emit_nest(SteppedProgram& stepped, const NestStep& step, const Stored& stored, const std::string& name) {
+  return NestWriter(stepped, step, stored).run(name);
 }
 
-NestWriter::NestWriter(Plan& plan, const NestStep& step, const Stored& stored)
-    : plan_(plan), stored_(stored), tree_(build_tree(plan, step, stored)), writer_(plan.nodes) {}
+NestWriter::NestWriter(SteppedProgram& stepped, const NestStep& step, const Stored& stored)
+    : stepped_(stepped), stored_(stored), tree_(build_tree(stepped, step, stored)), writer_(stepped.nodes) {}
 
 StepFunction NestWriter::run(const std::string& name) {
   LL_CHECK(tree_.items.size() == 1);
   prepare();
   Item& item = tree_.items[0];
-  if (item.nest) merge_loops(plan_, tree_, *item.nest);
+  if (item.nest) merge_loops(stepped_, tree_, *item.nest);
   root(item);
   std::string body = writer_.close();
   if (heap_used_ > 0) {
@@ -42,23 +42,23 @@ StepFunction NestWriter::run(const std::string& name) {
         "2;\n{}H->release(H->self, scratch);\n",
         heap_used_, body);
   }
-  return wrap_function(plan_.program, name, writer_, written_, body);
+  return wrap_function(stepped_.program, name, writer_, written_, body);
 }
 
 // Says where every array is.
 void NestWriter::prepare() {
   double work = 0;
   for (const Member& member : tree_.members) {
-    work += member.kernel.points * std::max(1.0, member.kernel.cost / 4.0);
+    work += member.folded.points * std::max(1.0, member.folded.cost / 4.0);
     if (member.body == none) continue;
     nodes().for_each(member.body, [&](const Node& node, NodeId) {
       if (node.kind == NodeKind::load)
-        writer_.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
+        writer_.set_access(node.array, {array_name(node.array), stepped_.program.arrays[node.array].dtype});
     });
   }
   is_parallel_ = work > parallel_points;
   for (const Member& member : tree_.members) {
-    const ArrayId id = member.kernel.result;
+    const ArrayId id = member.folded.result;
     const DType dtype = array(member).dtype;
     if (stored_[id]) {
       written_.push_back(id);
@@ -87,13 +87,13 @@ void NestWriter::add_buffer(ArrayId id, DType type, int64_t elements) {
 
 bool NestWriter::is_free(const Nest& nest) const {
   return std::ranges::all_of(nest.members, [&](size_t id) {
-    return !tree_.members[id].is_reduced_at(nest.level) && tree_.members[id].kernel.scan != nest.var;
+    return !tree_.members[id].is_reduced_at(nest.level) && tree_.members[id].folded.scan != nest.var;
   });
 }
 
 bool NestWriter::is_innermost(const Nest& nest) const {
   return std::ranges::all_of(nest.items,
-                             [&](const Item& item) { return !item.nest && !tree_.members[item.member].kernel.tiled; });
+                             [&](const Item& item) { return !item.nest && !tree_.members[item.member].folded.tiled; });
 }
 
 // The loops directly inside one another from the outermost on, as far as they may run in any order.
@@ -112,7 +112,7 @@ void NestWriter::root(Item& item) {
   if (inner != nullptr) outer.pop_back();
   const Item* last = outer.empty() ? &item : outer.back()->items.size() == 1 ? &outer.back()->items[0] : nullptr;
   const Member* alone = last != nullptr && !last->nest ? &tree_.members[last->member] : nullptr;
-  if (alone != nullptr && alone->kernel.transposed != none) return transposed(*alone);
+  if (alone != nullptr && alone->folded.transposed != none) return transposed(*alone);
 
   std::vector<Digit> digits;
   int64_t outer_tasks = 1;
@@ -127,8 +127,8 @@ void NestWriter::root(Item& item) {
     return std::pair(fmt::format("piece * {}", width),
                      fmt::format("ll_min_index({}, (piece + 1) * {})", extent, width));
   };
-  if (alone != nullptr && alone->kernel.tiled) {
-    const int64_t extent = nodes().extent(alone->kernel.loops.back()), width = tile_width(*alone, outer_tasks);
+  if (alone != nullptr && alone->folded.tiled) {
+    const int64_t extent = nodes().extent(alone->folded.loops.back()), width = tile_width(*alone, outer_tasks);
     const auto [from, to] = piece(width, extent);
     return tasks(digits, pieces_of(extent, width), [&] { note_scopes(), tile(*alone, from, to, width); });
   }
@@ -182,10 +182,10 @@ void NestWriter::tasks(const std::vector<Digit>& digits, int64_t pieces, const s
 }
 
 bool NestWriter::reduces_in_parts(const Nest& nest) const {
-  return plan_.nodes.extent(nest.var) >= most_parts && std::ranges::all_of(nest.members, [&](size_t id) {
+  return stepped_.nodes.extent(nest.var) >= most_parts && std::ranges::all_of(nest.members, [&](size_t id) {
            const Member& member = tree_.members[id];
            return member.is_reduced_at(0) &&
-                  !reduction_clause(member.kernel.reducer, member.kernel.accumulator, "x").empty();
+                  !reduction_clause(member.folded.reducer, member.folded.accumulator, "x").empty();
          });
 }
 
@@ -200,7 +200,7 @@ void NestWriter::partial_reductions(Nest& nest) {
     part += declaration(member) + "\n";
     keep += fmt::format("{}_part[part] = {};\n", name, total_value(member));
     combine += fmt::format("{} = {};\n", name,
-                           combine_text(member.kernel.reducer, member.kernel.accumulator, name, name + "_part[part]"));
+                           combine_text(member.folded.reducer, member.folded.accumulator, name, name + "_part[part]"));
   }
   writer_.open();
   writer_.line(part);
@@ -216,11 +216,11 @@ void NestWriter::partial_reductions(Nest& nest) {
 
 // A map whose reads run along another loop than its stores: blocks of both stay in the cache.
 void NestWriter::transposed(const Member& member) {
-  const VarId along = member.kernel.transposed, row = member.kernel.loops.back();
+  const VarId along = member.folded.transposed, row = member.folded.loops.back();
   const int64_t height = nodes().extent(along), width = nodes().extent(row);
   const int64_t across = pieces_of(width, block_width);
   std::vector<Digit> digits;
-  for (const VarId var : member.kernel.loops)
+  for (const VarId var : member.folded.loops)
     if (var != along && var != row) digits.push_back({var, nodes().extent(var)});
   tasks(digits, pieces_of(height, block_width) * across, [&] {
     writer_.line(fmt::format("const int64_t block = piece / {} * {}, column = piece % {} * {};", across, block_width,
@@ -233,7 +233,7 @@ void NestWriter::transposed(const Member& member) {
                .to = fmt::format("ll_min_index({}, column + {})", width, block_width),
                .values = {member.body},
                .body = [&] { leaf(member); },
-               .is_vector = !member.kernel.scalar_only});
+               .is_vector = !member.folded.scalar_only});
     const std::string body = writer_.close();
     writer_.line(loop_head(var_name(along), "block", fmt::format("ll_min_index({}, block + {})", height, block_width)) +
                  body + "}");
@@ -244,7 +244,7 @@ void NestWriter::emit(Item& item) {
   const Member& member = tree_.members[item.member];
   if (item.nest)
     nest(*item.nest);
-  else if (member.kernel.tiled)
+  else if (member.folded.tiled)
     tiled(member, tile_width(member, 1 << 20));
   else
     leaf(member);

@@ -14,7 +14,7 @@ namespace lightline::loops::c {
 
 class NestWriter {
  public:
-  NestWriter(Plan& plan, const NestStep& step, const Stored& stored);
+  NestWriter(SteppedProgram& stepped, const NestStep& step, const Stored& stored);
   StepFunction run(const std::string& name);
 
  private:
@@ -23,8 +23,8 @@ class NestWriter {
     int64_t extent;
   };
 
-  Nodes& nodes() { return plan_.nodes; }
-  const Array& array(const Member& member) const { return plan_.program.arrays[member.kernel.result]; }
+  Nodes& nodes() { return stepped_.nodes; }
+  const Array& array(const Member& member) const { return stepped_.program.arrays[member.folded.result]; }
 
   // ---- threads ----
   void prepare();
@@ -56,20 +56,20 @@ class NestWriter {
   void update(const Member& member, const std::string& place);
   void finish_reduction(const Member& member, const std::string& place);
   std::string total_name(const Member& member) const {
-    return std::string(1, 'r').append(std::to_string(member.kernel.result));
+    return std::string(1, 'r').append(std::to_string(member.folded.result));
   }
   std::string total_type(const Member& member) const {
-    return std::string(accumulator_type(member.kernel.accumulator));
+    return std::string(accumulator_type(member.folded.accumulator));
   }
   std::string empty(const Member& member) const {
-    return empty_value(member.kernel.reducer, member.kernel.accumulator, array(member).dtype);
+    return empty_value(member.folded.reducer, member.folded.accumulator, array(member).dtype);
   }
   static bool is_position(const Member& member) {
-    return member.kernel.reducer == Reducer::argmax || member.kernel.reducer == Reducer::argmin;
+    return member.folded.reducer == Reducer::argmax || member.folded.reducer == Reducer::argmin;
   }
   NodeId flat_position(const Member& member);
 
-  Plan& plan_;
+  SteppedProgram& stepped_;
   const Stored& stored_;
   Tree tree_;
   Writer writer_;

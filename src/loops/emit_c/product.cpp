@@ -47,8 +47,8 @@ void merge(Nodes& nodes, Flat& flat, std::vector<NodeId>& others) {
 
 class ProductWriter {
  public:
-  ProductWriter(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name)
-      : plan_(plan), step_(step), stored_(stored), name_(name), results_(defined_by(Step{step})) {}
+  ProductWriter(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored, const std::string& name)
+      : stepped_(stepped), step_(step), stored_(stored), name_(name), results_(defined_by(Step{step})) {}
 
   StepFunction run() {
     const std::string a = pack("a", step_.a, step_.m, "LL_MR");
@@ -59,8 +59,9 @@ class ProductWriter {
     StepFunction function;
     std::string fields = "const struct ll_host* H;\n", parameters = "const struct ll_host* H", values = "H";
     for (const ArrayId array : arrays_) {
-      const std::string declaration = fmt::format("{}{}* restrict {}", is_written(array) ? "" : "const ",
-                                                  storage_type(plan_.program.arrays[array].dtype), array_name(array));
+      const std::string declaration =
+          fmt::format("{}{}* restrict {}", is_written(array) ? "" : "const ",
+                      storage_type(stepped_.program.arrays[array].dtype), array_name(array));
       fields += declaration + ";\n";
       parameters += ", " + declaration;
       values += ", " + array_name(array);
@@ -86,7 +87,7 @@ class ProductWriter {
   }
 
  private:
-  Nodes& nodes() { return plan_.nodes; }
+  Nodes& nodes() { return stepped_.nodes; }
   int64_t extent(const std::vector<VarId>& vars) {
     int64_t product = 1;
     for (const VarId var : vars) product *= nodes().extent(var);
@@ -95,7 +96,7 @@ class ProductWriter {
   bool is_written(ArrayId array) const { return std::ranges::find(results_, array) != results_.end(); }
 
   NodeId flatten(NodeId value) {
-    return nodes().flatten(value, [&](ArrayId array) { return row_major(plan_.program.arrays[array].shape); });
+    return nodes().flatten(value, [&](ArrayId array) { return row_major(stepped_.program.arrays[array].shape); });
   }
 
   Writer make_writer(const std::vector<NodeId>& values) {
@@ -103,7 +104,7 @@ class ProductWriter {
     for (const NodeId value : values)
       nodes().for_each(value, [&](const Node& node, NodeId) {
         if (node.kind == NodeKind::load)
-          writer.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
+          writer.set_access(node.array, {array_name(node.array), stepped_.program.arrays[node.array].dtype});
       });
     return writer;
   }
@@ -155,7 +156,7 @@ class ProductWriter {
   void use(ArrayId array, std::string& text) {
     if (std::ranges::find(arrays_, array) == arrays_.end()) arrays_.push_back(array);
     text += fmt::format("{}{}* restrict {} = D->{};\n", is_written(array) ? "" : "const ",
-                        storage_type(plan_.program.arrays[array].dtype), array_name(array), array_name(array));
+                        storage_type(stepped_.program.arrays[array].dtype), array_name(array), array_name(array));
   }
 
   // Whether neighbours along the last of `vars` lie next to each other in every array that has them.
@@ -308,31 +309,31 @@ class ProductWriter {
   // The sum and the maps that follow it, all in the contraction's variables.
   std::vector<Target> find_targets() {
     std::vector<Target> targets;
-    const auto add = [&](const Kernel& kernel, NodeId value) {
-      Target target{kernel.result, value, none, false};
+    const auto add = [&](const FoldedCompute& folded, NodeId value) {
+      Target target{folded.result, value, none, false};
       std::vector<NodeId> subscripts;
       size_t level = 0;
-      for (const VarId var : kernel.dims)
-        subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(step_.kernel.loops[level++]));
-      target.position = nodes().position(subscripts, row_major(plan_.program.arrays[kernel.result].shape));
+      for (const VarId var : folded.dims)
+        subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(step_.folded.loops[level++]));
+      target.position = nodes().position(subscripts, row_major(stepped_.program.arrays[folded.result].shape));
       targets.push_back(target);
     };
-    add(step_.kernel, none);
-    for (const Kernel& kernel : step_.epilogue) {
+    add(step_.folded, none);
+    for (const FoldedCompute& folded : step_.epilogue) {
       Substitution by;
-      for (size_t i = 0; i < kernel.loops.size(); ++i) by.emplace(kernel.loops[i], nodes().var(step_.kernel.loops[i]));
-      const NodeId value = flatten(nodes().substitute(kernel.body, by));
+      for (size_t i = 0; i < folded.loops.size(); ++i) by.emplace(folded.loops[i], nodes().var(step_.folded.loops[i]));
+      const NodeId value = flatten(nodes().substitute(folded.body, by));
       nodes().for_each(value, [&](const Node& node, NodeId) {
         if (node.kind != NodeKind::load) return;
         for (Target& target : targets) target.is_read |= target.array == node.array;
       });
-      add(kernel, value);
+      add(folded, value);
     }
     return targets;
   }
 
   void write_target(Writer& writer, const Target& target, const std::string& sum) {
-    const DType dtype = plan_.program.arrays[target.array].dtype;
+    const DType dtype = stepped_.program.arrays[target.array].dtype;
     std::string value = target.value != none ? writer.value(target.value) : sum;
     if (target.value == none && compute_type(dtype) != step_.type)
       value = cast_text(step_.type, dtype, value);
@@ -349,7 +350,7 @@ class ProductWriter {
     }
   }
 
-  Plan& plan_;
+  SteppedProgram& stepped_;
   const ContractionStep& step_;
   const Stored& stored_;
   std::string name_;
@@ -361,8 +362,9 @@ class ProductWriter {
 
 }  // namespace
 
-StepFunction emit_contraction(Plan& plan, const ContractionStep& step, const Stored& stored, const std::string& name) {
-  return ProductWriter(plan, step, stored, name).run();
+StepFunction emit_contraction(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored,
+                              const std::string& name) {
+  return ProductWriter(stepped, step, stored, name).run();
 }
 
 }  // namespace lightline::loops::c

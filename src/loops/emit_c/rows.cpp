@@ -11,11 +11,11 @@ void NestWriter::row(Nest& nest, const std::string& from, const std::string& to)
   for (const Item& item : nest.items) {
     const Member& member = tree_.members[item.member];
     if (member.body != none) whole.values.push_back(member.body);
-    const bool reduces = member.kernel.reducer != Reducer::none && !member.kernel.is_empty;
+    const bool reduces = member.folded.reducer != Reducer::none && !member.folded.is_empty;
     const std::string clause =
-        reduces ? reduction_clause(member.kernel.reducer, member.kernel.accumulator, total_name(member)) : "";
+        reduces ? reduction_clause(member.folded.reducer, member.folded.accumulator, total_name(member)) : "";
     whole.clauses += clause;
-    whole.is_vector &= !member.kernel.scalar_only && member.kernel.scan != nest.var && !(reduces && clause.empty());
+    whole.is_vector &= !member.folded.scalar_only && member.folded.scan != nest.var && !(reduces && clause.empty());
   }
   whole.body = [this, &nest] {
     scope_of_[&nest] = writer_.depth();
@@ -27,13 +27,13 @@ void NestWriter::row(Nest& nest, const std::string& from, const std::string& to)
 // ---- reductions that keep a row of totals ----
 
 int64_t NestWriter::tile_width(const Member& member, int64_t outer_tasks) const {
-  const int64_t extent = plan_.nodes.extent(member.kernel.loops.back());
+  const int64_t extent = stepped_.nodes.extent(member.folded.loops.back());
   const int64_t wanted = outer_tasks >= 16 ? 512 : std::max<int64_t>(64, extent / 16 / 16 * 16);
   return std::min({wanted, extent, int64_t(512)});
 }
 
 void NestWriter::tiled(const Member& member, int64_t width) {
-  const int64_t extent = nodes().extent(member.kernel.loops.back());
+  const int64_t extent = nodes().extent(member.folded.loops.back());
   if (width == extent) return tile(member, "0", std::to_string(extent), width);
   const std::string start = writer_.fresh("w");
   writer_.open();
@@ -44,7 +44,7 @@ void NestWriter::tiled(const Member& member, int64_t width) {
 }
 
 void NestWriter::tile(const Member& member, const std::string& from, const std::string& to, int64_t width) {
-  const VarId var = member.kernel.loops.back();
+  const VarId var = member.folded.loops.back();
   const std::string name = total_name(member), first = writer_.fresh("from"), last = writer_.fresh("to");
   const std::string place = fmt::format("[{} - {}]", var_name(var), first);
   writer_.line(fmt::format("const int64_t {} = {}, {} = {};", first, from, last, to));
@@ -57,8 +57,8 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
     writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64)));", total_type(member), name, width));
     writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {}[i] = {};", last, first, name, empty(member)));
   }
-  const bool is_vector = !member.kernel.scalar_only && member.kernel.accumulator != DType::c64;
-  for (const VarId reduced : member.kernel.reduced) {
+  const bool is_vector = !member.folded.scalar_only && member.folded.accumulator != DType::c64;
+  for (const VarId reduced : member.folded.reduced) {
     writer_.open();
     writer_.bring(reduced);
   }
@@ -69,8 +69,8 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
              .values = {member.body},
              .body = [&] { update(member, place); },
              .is_vector = is_vector});
-  for (size_t i = member.kernel.reduced.size(); i-- > 0;) {
-    const VarId reduced = member.kernel.reduced[i];
+  for (size_t i = member.folded.reduced.size(); i-- > 0;) {
+    const VarId reduced = member.folded.reduced[i];
     const std::string body = writer_.close();
     writer_.line(loop_head(var_name(reduced), "0", std::to_string(nodes().extent(reduced))) + body + "}");
   }
@@ -85,13 +85,13 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
 // ---- one point ----
 
 void NestWriter::leaf(const Member& member) {
-  if (member.kernel.is_empty) return store(member, empty(member));
-  if (member.kernel.reducer != Reducer::none) return update(member, "");
+  if (member.folded.is_empty) return store(member, empty(member));
+  if (member.folded.reducer != Reducer::none) return update(member, "");
   store(member, writer_.value(member.body));
 }
 
 void NestWriter::store(const Member& member, const std::string& value) {
-  const ArrayId id = member.kernel.result;
+  const ArrayId id = member.folded.result;
   const DType dtype = array(member).dtype;
   const bool rounds = compute_type(dtype) != dtype && (member.is_read || !stored_[id]);
   const std::string own = writer_.fresh("x");
@@ -116,12 +116,12 @@ std::string NestWriter::declaration(const Member& member) const {
   if (is_position(member)) return fmt::format("{} {} = 0; int64_t {}_at = -1;", total_type(member), name, name);
   return fmt::format(
       "{} {} = {};{}", total_type(member), name, empty(member),
-      keeps_nan(member.kernel.reducer, member.kernel.accumulator) ? fmt::format(" int {}_nan = 0;", name) : "");
+      keeps_nan(member.folded.reducer, member.folded.accumulator) ? fmt::format(" int {}_nan = 0;", name) : "");
 }
 
 std::string NestWriter::total_value(const Member& member) const {
   const std::string name = total_name(member);
-  return keeps_nan(member.kernel.reducer, member.kernel.accumulator)
+  return keeps_nan(member.folded.reducer, member.folded.accumulator)
              ? fmt::format("({}_nan ? __builtin_nan(\"\") : {})", name, name)
              : name;
 }
@@ -129,7 +129,7 @@ std::string NestWriter::total_value(const Member& member) const {
 // The place of a point in the reduced domain, row-major.
 NodeId NestWriter::flat_position(const Member& member) {
   NodeId position = nodes().integer(0);
-  for (const VarId var : member.kernel.reduced)
+  for (const VarId var : member.folded.reduced)
     position = nodes().add(nodes().scale(position, nodes().extent(var)), nodes().var(var));
   return position;
 }
@@ -137,15 +137,15 @@ NodeId NestWriter::flat_position(const Member& member) {
 void NestWriter::update(const Member& member, const std::string& place) {
   const std::string name = total_name(member), total = name + place;
   const std::string value = writer_.value(member.body);
-  if (place.empty() && keeps_nan(member.kernel.reducer, member.kernel.accumulator))
+  if (place.empty() && keeps_nan(member.folded.reducer, member.folded.accumulator))
     return writer_.line(fmt::format("{} = {} {} {} ? {} : {};\n{}_nan |= {} != {};", name, value,
-                                    member.kernel.reducer == Reducer::max ? ">" : "<", name, value, name, name, value,
+                                    member.folded.reducer == Reducer::max ? ">" : "<", name, value, name, name, value,
                                     value));
   if (!is_position(member))
     return writer_.line(
-        fmt::format("{} = {};", total, combine_text(member.kernel.reducer, member.kernel.accumulator, total, value)));
+        fmt::format("{} = {};", total, combine_text(member.folded.reducer, member.folded.accumulator, total, value)));
   const std::string at = fmt::format("{}_at{}", name, place);
-  const std::string beats = fmt::format("{} {} {}", value, member.kernel.reducer == Reducer::argmax ? ">" : "<", total);
+  const std::string beats = fmt::format("{} {} {}", value, member.folded.reducer == Reducer::argmax ? ">" : "<", total);
   const std::string wins =
       fmt::format("({} < 0) | (({} == {}) & (({} != {}) | ({})))", at, total, total, value, value, beats);
   const std::string yes = writer_.fresh("wins");
@@ -155,7 +155,7 @@ void NestWriter::update(const Member& member, const std::string& place) {
 
 void NestWriter::finish_reduction(const Member& member, const std::string& place) {
   const DType dtype = array(member).dtype,
-              reduced = is_position(member) ? DType::i64 : compute_type(member.kernel.accumulator);
+              reduced = is_position(member) ? DType::i64 : compute_type(member.folded.accumulator);
   const std::string total = is_position(member) ? total_name(member) + "_at" + place
                             : place.empty()     ? total_value(member)
                                                 : total_name(member) + place;

@@ -11,18 +11,18 @@ namespace {
 
 class ScatterWriter {
  public:
-  ScatterWriter(Plan& plan, const ScatterStep& step)
-      : plan_(plan), step_(step), writer_(plan.nodes), result_(plan.program.arrays[step.result]) {}
+  ScatterWriter(SteppedProgram& stepped, const ScatterStep& step)
+      : stepped_(stepped), step_(step), writer_(stepped.nodes), result_(stepped.program.arrays[step.result]) {}
 
   StepFunction run(const std::string& name) {
     initialise();
     if (step_.body != none) scatter();
-    StepFunction function = wrap_function(plan_.program, name, writer_, {step_.result}, writer_.close());
+    StepFunction function = wrap_function(stepped_.program, name, writer_, {step_.result}, writer_.close());
     return function;
   }
 
  private:
-  Nodes& nodes() { return plan_.nodes; }
+  Nodes& nodes() { return stepped_.nodes; }
 
   void initialise() {
     const int64_t size = size_of(result_.shape);
@@ -58,7 +58,7 @@ class ScatterWriter {
 
   void scatter() {
     const auto flatten = [&](NodeId value) {
-      return nodes().flatten(value, [&](ArrayId array) { return row_major(plan_.program.arrays[array].shape); });
+      return nodes().flatten(value, [&](ArrayId array) { return row_major(stepped_.program.arrays[array].shape); });
     };
     std::vector<NodeId> target;
     for (const NodeId subscript : step_.target) target.push_back(flatten(subscript));
@@ -69,7 +69,7 @@ class ScatterWriter {
     for (const NodeId root : {position_, value_, values_.back()})
       nodes().for_each(root, [&](const Node& node, NodeId) {
         if (node.kind == NodeKind::load)
-          writer_.set_access(node.array, {array_name(node.array), plan_.program.arrays[node.array].dtype});
+          writer_.set_access(node.array, {array_name(node.array), stepped_.program.arrays[node.array].dtype});
       });
     if (!step_.domain.empty()) return loops(step_.domain);
     writer_.open();
@@ -132,7 +132,7 @@ class ScatterWriter {
                              place, to_storage(result_.dtype, next)));
   }
 
-  Plan& plan_;
+  SteppedProgram& stepped_;
   const ScatterStep& step_;
   Writer writer_;
   const Array& result_;
@@ -144,8 +144,8 @@ class ScatterWriter {
 
 }  // namespace
 
-StepFunction emit_scatter(Plan& plan, const ScatterStep& step, const std::string& name) {
-  return ScatterWriter(plan, step).run(name);
+StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const std::string& name) {
+  return ScatterWriter(stepped, step).run(name);
 }
 
 }  // namespace lightline::loops::c

@@ -21,14 +21,14 @@ int64_t at_run(const LinearForm& form, int64_t fixed_part, const Block& block, s
   return value;
 }
 
-struct Range {
+struct LaneRange {
   int64_t begin;
   int64_t end;
 };
 
 // The lanes l of a run for which 0 <= value + step * l < extent.
-Range inside(int64_t value, int64_t step, int64_t extent, Range lanes) {
-  if (step == 0) return value >= 0 && value < extent ? lanes : Range{lanes.begin, lanes.begin};
+LaneRange inside(int64_t value, int64_t step, int64_t extent, LaneRange lanes) {
+  if (step == 0) return value >= 0 && value < extent ? lanes : LaneRange{lanes.begin, lanes.begin};
   if (step < 0) {  // mirrored: 0 <= (extent - 1 - value) + (-step) * l < extent
     value = extent - 1 - value;
     step = -step;
@@ -85,9 +85,9 @@ Status BlockMachine::run(const Code& code, const Block& block, ArrayId statement
       case Instruction::Kind::call: {
         const uint32_t* operands = instruction.operands;
         const std::byte* unused = registers_.get();
-        instruction.kernel(out, operands[0] == none ? unused : reg(operands[0]),
-                           operands[1] == none ? unused : reg(operands[1]),
-                           operands[2] == none ? unused : reg(operands[2]), block.count);
+        instruction.function(out, operands[0] == none ? unused : reg(operands[0]),
+                             operands[1] == none ? unused : reg(operands[1]),
+                             operands[2] == none ? unused : reg(operands[2]), block.count);
         break;
       }
       case Instruction::Kind::form:
@@ -130,7 +130,7 @@ Status BlockMachine::read_runs(const ReadCode& read, const Block& block, std::by
   const int64_t step = read.position.step;
   for (size_t r = 0; r < block.runs.size(); ++r) {
     const auto [first, length] = block.runs[r];
-    Range lanes{0, length};
+    LaneRange lanes{0, length};
     for (size_t i = 0; i < read.checked.size(); ++i) {
       const auto& checked = read.checked[i];
       const int64_t start = at_run(checked.form, checked_parts_[i], block, r);
@@ -163,7 +163,7 @@ Status BlockMachine::read_lanes(const ReadCode& read, const Block& block, std::b
       const auto [first, length] = block.runs[r];
       const int64_t start = at_run(checked.form, checked_parts_[i], block, r);
       const int64_t step = checked.form.step;
-      const Range lanes = inside(start, step, checked.extent, {0, length});
+      const LaneRange lanes = inside(start, step, checked.extent, {0, length});
       if (!read.has_fill && lanes.end - lanes.begin != length)
         return outside(read, statement, checked.dimension, start + step * (lanes.begin > 0 ? 0 : lanes.end));
       std::fill(valid_ + first, valid_ + first + lanes.begin, uint8_t(0));

@@ -70,9 +70,9 @@ uint32_t CodeBuilder::constant(DType type, const Literal& literal) {
 }
 
 uint32_t CodeBuilder::cast(uint32_t value, DType from, DType target) {
-  const Kernel kernel = cast_kernel(from, target);
-  if (kernel == nullptr) return value;
-  return emit({.kind = Instruction::Kind::call, .kernel = kernel, .operands = {value, none, none}});
+  const LaneFunction function = lane_cast(from, target);
+  if (function == nullptr) return value;
+  return emit({.kind = Instruction::Kind::call, .function = function, .operands = {value, none, none}});
 }
 
 uint32_t CodeBuilder::read(const Expr& expr) {
@@ -121,8 +121,8 @@ uint32_t CodeBuilder::value(ExprId id) {
     const int arity = info(expr.function).arity;
     Instruction call;
     for (int i = 0; i < arity; ++i) call.operands[i] = value(expr.args[i]);
-    call.kernel = function_kernel(expr.function, program_.exprs[expr.args[arity - 1]].type);
-    LL_CHECK(call.kernel != nullptr);
+    call.function = lane_function(expr.function, program_.exprs[expr.args[arity - 1]].type);
+    LL_CHECK(call.function != nullptr);
     result = emit(call);
   }
   values_.emplace(id, result);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "loops/interpret/kernels.h"
+#include "loops/interpret/lane_functions.h"
 #include "loops/ir/affine.h"
 #include "loops/ir/program.h"
 
@@ -48,7 +48,7 @@ struct ReadCode {
 struct Instruction {
   enum class Kind : uint8_t { call, form, read };
   Kind kind = Kind::call;
-  Kernel kernel = nullptr;
+  LaneFunction function = nullptr;
   uint32_t out = none;
   uint32_t operands[3] = {none, none, none};
   uint32_t detail = none;  // into Code::forms or Code::reads

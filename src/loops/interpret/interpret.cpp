@@ -16,17 +16,17 @@ using namespace interpreter;
 
 constexpr int64_t memory_limit = int64_t(64) << 30;
 
-struct StatementPlan;
+struct PreparedStatement;
 
-struct RepeatPlan {
+struct PreparedRepeat {
   const Repeat* repeat = nullptr;
-  std::vector<StatementPlan> body;
+  std::vector<PreparedStatement> body;
   std::set<ArrayId> own;  // what the body defines
 };
 
-struct StatementPlan {
+struct PreparedStatement {
   const Statement* statement = nullptr;
-  std::variant<std::monostate, ComputePlan, ScatterPlan, RepeatPlan> plan;
+  std::variant<std::monostate, PreparedCompute, PreparedScatter, PreparedRepeat> prepared;
   std::vector<ArrayId> dead;  // arrays that nothing reads afterwards
 };
 
@@ -43,13 +43,13 @@ class Interpreter {
 
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) {
     LL_DO(check_inputs(inputs));
-    LL_TRY(auto plans, plan_block(program_.statements));
-    find_dead(plans);
-    LL_DO(check_memory(plans));
+    LL_TRY(auto prepared_list, prepare_block(program_.statements));
+    find_dead(prepared_list);
+    LL_DO(check_memory(prepared_list));
     for (size_t i = 0; i < inputs.size(); ++i) machine_.arrays[program_.inputs[i]] = &inputs[i];
-    for (const StatementPlan& plan : plans) {
-      LL_DO(run_statement(plan));
-      for (const ArrayId array : plan.dead) owned_[array] = Tensor();
+    for (const PreparedStatement& prepared : prepared_list) {
+      LL_DO(run_statement(prepared));
+      for (const ArrayId array : prepared.dead) owned_[array] = Tensor();
     }
     return take_outputs();
   }
@@ -83,67 +83,67 @@ class Interpreter {
   }
 
   // ---- before running ----
-  Result<std::vector<StatementPlan>> plan_block(const std::vector<Statement>& statements) {
-    std::vector<StatementPlan> plans;
+  Result<std::vector<PreparedStatement>> prepare_block(const std::vector<Statement>& statements) {
+    std::vector<PreparedStatement> prepared_list;
     for (const Statement& statement : statements) {
-      StatementPlan& plan = plans.emplace_back();
-      plan.statement = &statement;
+      PreparedStatement& prepared = prepared_list.emplace_back();
+      prepared.statement = &statement;
       if (const auto* compute = std::get_if<Compute>(&statement.node)) {
-        LL_TRY(plan.plan, plan_compute(program_, *compute));
+        LL_TRY(prepared.prepared, prepare_compute(program_, *compute));
       } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
-        LL_TRY(plan.plan, plan_scatter(program_, *scatter));
+        LL_TRY(prepared.prepared, prepare_scatter(program_, *scatter));
       } else if (const auto* repeat = std::get_if<Repeat>(&statement.node)) {
-        RepeatPlan inner{repeat, {}, {}};
-        LL_TRY(inner.body, plan_block(repeat->body));
+        PreparedRepeat inner{repeat, {}, {}};
+        LL_TRY(inner.body, prepare_block(repeat->body));
         for (const Statement& own : repeat->body)
           for (const ArrayId result : results_of(own)) inner.own.insert(result);
-        plan.plan = std::move(inner);
+        prepared.prepared = std::move(inner);
       }
     }
-    return plans;
+    return prepared_list;
   }
 
   template <class Use>
-  static void for_each_use(const StatementPlan& plan, const Use& use) {
-    const auto& node = plan.statement->node;
-    if (const auto* compute = std::get_if<ComputePlan>(&plan.plan)) {
+  static void for_each_use(const PreparedStatement& prepared, const Use& use) {
+    const auto& node = prepared.statement->node;
+    if (const auto* compute = std::get_if<PreparedCompute>(&prepared.prepared)) {
       for (const ReadCode& read : compute->code.reads) use(read.array);
-    } else if (const auto* scatter = std::get_if<ScatterPlan>(&plan.plan)) {
+    } else if (const auto* scatter = std::get_if<PreparedScatter>(&prepared.prepared)) {
       for (const ReadCode& read : scatter->code.reads) use(read.array);
       if (const ArrayId init = std::get<Scatter>(node).init_array; init != none) use(init);
     } else if (const auto* opaque = std::get_if<Opaque>(&node)) {
       for (const ArrayId operand : opaque->operands) use(operand);
-    } else if (const auto* repeat = std::get_if<RepeatPlan>(&plan.plan)) {
+    } else if (const auto* repeat = std::get_if<PreparedRepeat>(&prepared.prepared)) {
       for (const auto& carry : repeat->repeat->carries) use(carry.init), use(carry.next);
       for (const ArrayId stacked : repeat->repeat->stacked) use(stacked);
-      for (const StatementPlan& inner : repeat->body) for_each_use(inner, use);
+      for (const PreparedStatement& inner : repeat->body) for_each_use(inner, use);
     }
   }
 
   // Whatever an outer statement defines, inside its blocks too, dies after its last use in the outer list.
-  void find_dead(std::vector<StatementPlan>& plans) const {
+  void find_dead(std::vector<PreparedStatement>& prepared_list) const {
     std::vector<size_t> last(program_.arrays.size(), SIZE_MAX);
-    for (size_t i = 0; i < plans.size(); ++i) {
-      for_each_definition(plans[i], [&](ArrayId defined) { last[defined] = i; });
-      for_each_use(plans[i], [&](ArrayId used) {
+    for (size_t i = 0; i < prepared_list.size(); ++i) {
+      for_each_definition(prepared_list[i], [&](ArrayId defined) { last[defined] = i; });
+      for_each_use(prepared_list[i], [&](ArrayId used) {
         if (last[used] != SIZE_MAX) last[used] = i;
       });
     }
     for (const Output& output : program_.outputs) last[output.array] = SIZE_MAX;
     for (ArrayId id = 0; id < last.size(); ++id)
-      if (last[id] != SIZE_MAX) plans[last[id]].dead.push_back(id);
+      if (last[id] != SIZE_MAX) prepared_list[last[id]].dead.push_back(id);
   }
 
   template <class Use>
-  static void for_each_definition(const StatementPlan& plan, const Use& use) {
-    for (const ArrayId result : results_of(*plan.statement)) use(result);
-    if (const auto* repeat = std::get_if<RepeatPlan>(&plan.plan)) {
+  static void for_each_definition(const PreparedStatement& prepared, const Use& use) {
+    for (const ArrayId result : results_of(*prepared.statement)) use(result);
+    if (const auto* repeat = std::get_if<PreparedRepeat>(&prepared.prepared)) {
       for (const auto& carry : repeat->repeat->carries) use(carry.inner);
-      for (const StatementPlan& inner : repeat->body) for_each_definition(inner, use);
+      for (const PreparedStatement& inner : repeat->body) for_each_definition(inner, use);
     }
   }
 
-  Status check_memory(const std::vector<StatementPlan>& plans) const {
+  Status check_memory(const std::vector<PreparedStatement>& prepared_list) const {
     int64_t live = 0;
     auto add = [&](ArrayId id) -> Status {
       const int64_t more = bytes_of(array(id));
@@ -155,13 +155,13 @@ class Interpreter {
       live += more;
       return Ok{};
     };
-    for (const StatementPlan& plan : plans) {
+    for (const PreparedStatement& prepared : prepared_list) {
       Status status = Ok{};
-      for_each_definition(plan, [&](ArrayId id) {
+      for_each_definition(prepared, [&](ArrayId id) {
         if (status.ok()) status = add(id);
       });
       LL_DO(status);
-      for (const ArrayId id : plan.dead) live -= bytes_of(array(id));
+      for (const ArrayId id : prepared.dead) live -= bytes_of(array(id));
     }
     for (const Output& output : program_.outputs)
       if (std::find(program_.inputs.begin(), program_.inputs.end(), output.array) != program_.inputs.end())
@@ -180,28 +180,28 @@ class Interpreter {
     return &tensor;
   }
 
-  Status run_statement(const StatementPlan& plan) {
-    if (const auto* compute = std::get_if<ComputePlan>(&plan.plan)) {
+  Status run_statement(const PreparedStatement& prepared) {
+    if (const auto* compute = std::get_if<PreparedCompute>(&prepared.prepared)) {
       LL_TRY(Tensor * result, make(compute->result));
       return run_compute(program_, *compute, machine_, *result);
     }
-    if (const auto* scatter = std::get_if<ScatterPlan>(&plan.plan))
-      return run(std::get<Scatter>(plan.statement->node), *scatter);
-    if (const auto* repeat = std::get_if<RepeatPlan>(&plan.plan)) return run(*repeat);
-    if (const auto* opaque = std::get_if<Opaque>(&plan.statement->node)) return run(*opaque);
-    const auto& constant = std::get<Constant>(plan.statement->node);
+    if (const auto* scatter = std::get_if<PreparedScatter>(&prepared.prepared))
+      return run(std::get<Scatter>(prepared.statement->node), *scatter);
+    if (const auto* repeat = std::get_if<PreparedRepeat>(&prepared.prepared)) return run(*repeat);
+    if (const auto* opaque = std::get_if<Opaque>(&prepared.statement->node)) return run(*opaque);
+    const auto& constant = std::get<Constant>(prepared.statement->node);
     LL_TRY(Tensor * result, make(constant.result));
     run_constant(constant.values, *result);
     return Ok{};
   }
 
-  Status run(const Scatter& scatter, const ScatterPlan& plan) {
+  Status run(const Scatter& scatter, const PreparedScatter& prepared) {
     LL_TRY(Tensor * result, make(scatter.result));
     if (scatter.init_array == none)
       run_constant({program_.exprs[scatter.init_literal].literal}, *result);
     else
       copy_into(*machine_.arrays[scatter.init_array], *result, 0);
-    return run_scatter(program_, plan, machine_, *result);
+    return run_scatter(program_, prepared, machine_, *result);
   }
 
   Status run(const Opaque& opaque) {
@@ -217,20 +217,20 @@ class Interpreter {
     return status;
   }
 
-  Status run(const RepeatPlan& plan) {
-    const Repeat& repeat = *plan.repeat;
+  Status run(const PreparedRepeat& prepared) {
+    const Repeat& repeat = *prepared.repeat;
     const int64_t count = program_.indices[repeat.counter].extent;
     const size_t carried = repeat.carries.size();
     for (const auto& carry : repeat.carries) machine_.arrays[carry.inner] = machine_.arrays[carry.init];
     for (size_t i = 0; i < repeat.stacked.size(); ++i) LL_DO(make(repeat.results[carried + i]));
     for (int64_t step = 0; step < count; ++step) {
       machine_.indices[repeat.counter] = step;
-      for (const StatementPlan& inner : plan.body) LL_DO(run_statement(inner));
+      for (const PreparedStatement& inner : prepared.body) LL_DO(run_statement(inner));
       for (size_t i = 0; i < repeat.stacked.size(); ++i) {
         const Tensor& part = *machine_.arrays[repeat.stacked[i]];
         copy_into(part, owned_[repeat.results[carried + i]], size_t(step) * part.byte_count());
       }
-      carry_over(plan);
+      carry_over(prepared);
     }
     for (size_t i = 0; i < carried; ++i) {
       const ArrayId inner = repeat.carries[i].inner;
@@ -245,12 +245,12 @@ class Interpreter {
   }
 
   // The yielded arrays become the carried ones, all at once: a block may yield its carried arrays in another order.
-  void carry_over(const RepeatPlan& plan) {
-    const auto& carries = plan.repeat->carries;
+  void carry_over(const PreparedRepeat& prepared) {
+    const auto& carries = prepared.repeat->carries;
     auto moves = [&](const Repeat::Carry& carry) {
       const auto yields =
           std::count_if(carries.begin(), carries.end(), [&](const auto& other) { return other.next == carry.next; });
-      return yields == 1 && plan.own.contains(carry.next);
+      return yields == 1 && prepared.own.contains(carry.next);
     };
     std::vector<Tensor> next;
     for (const auto& carry : carries) next.push_back(moves(carry) ? Tensor() : copy_of(*machine_.arrays[carry.next]));

@@ -10,7 +10,7 @@
 
 namespace lightline::loops::interpreter {
 
-struct ComputePlan {
+struct PreparedCompute {
   ArrayId result = none;
   Code code;
   int64_t elements = 1;  // of the result, per step of the scan
@@ -22,7 +22,7 @@ struct ComputePlan {
   DType accumulator = DType::f32;
 };
 
-struct ScatterPlan {
+struct PreparedScatter {
   ArrayId result = none;
   Code code;  // its results: the target subscripts, then the value
   int64_t points = 1;
@@ -30,12 +30,12 @@ struct ScatterPlan {
   bool drop_outside = false;
 };
 
-Result<ComputePlan> plan_compute(const Program& program, const Compute& compute);
-Result<ScatterPlan> plan_scatter(const Program& program, const Scatter& scatter);
+Result<PreparedCompute> prepare_compute(const Program& program, const Compute& compute);
+Result<PreparedScatter> prepare_scatter(const Program& program, const Scatter& scatter);
 
 // `result` has the declared type; a scatter's holds its initial elements. Reads see `machine.arrays`.
-Status run_compute(const Program& program, const ComputePlan& plan, BlockMachine& machine, Tensor& result);
-Status run_scatter(const Program& program, const ScatterPlan& plan, BlockMachine& machine, Tensor& result);
+Status run_compute(const Program& program, const PreparedCompute& prepared, BlockMachine& machine, Tensor& result);
+Status run_scatter(const Program& program, const PreparedScatter& prepared, BlockMachine& machine, Tensor& result);
 // Row-major values, or one for all elements.
 void run_constant(const std::vector<Literal>& values, Tensor& result);
 

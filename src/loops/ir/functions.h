@@ -27,7 +27,7 @@ enum class Signature : uint8_t {
   ordering,      // integers, f32, f64, bool -> bool
   logic,         // bool -> bool
   test,          // f32, f64 -> bool
-  choice,        // bool, any, any -> the latter
+  choice,        // bool, any, the same -> the same
   make_complex,  // f32 -> c64
   complex_part,  // c64 -> f32
   conjugate,     // c64 -> c64

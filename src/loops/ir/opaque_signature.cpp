@@ -20,7 +20,7 @@ struct Signature {
   std::vector<std::string_view> operands;
   size_t result_count;
   std::vector<AttributeRule> attributes;
-  Status (*check)(const Use& use);
+  Status (*check)(const BuiltinUse& use);
 };
 
 std::string_view kind_in_words(AttributeRule::Kind kind) {
@@ -51,8 +51,8 @@ std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-const Attribute* attribute(const Opaque& operation, std::string_view name) {
-  for (const auto& [given, value] : operation.attributes)
+const Attribute* attribute(const Opaque& statement, std::string_view name) {
+  for (const auto& [given, value] : statement.attributes)
     if (given == name) return &value;
   return nullptr;
 }
@@ -63,82 +63,82 @@ std::string to_string(const ArrayType& type) {
   return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape));
 }
 
-int64_t integer(const Opaque& operation, std::string_view name, int64_t otherwise) {
-  const Attribute* value = attribute(operation, name);
+int64_t integer(const Opaque& statement, std::string_view name, int64_t otherwise) {
+  const Attribute* value = attribute(statement, name);
   return value == nullptr ? otherwise : std::get<int64_t>(*value);
 }
 
-bool flag(const Opaque& operation, std::string_view name, bool otherwise) {
-  const Attribute* value = attribute(operation, name);
+bool flag(const Opaque& statement, std::string_view name, bool otherwise) {
+  const Attribute* value = attribute(statement, name);
   return value == nullptr ? otherwise : std::get<bool>(*value);
 }
 
-std::string text(const Opaque& operation, std::string_view name, std::string_view otherwise) {
-  const Attribute* value = attribute(operation, name);
+std::string text(const Opaque& statement, std::string_view name, std::string_view otherwise) {
+  const Attribute* value = attribute(statement, name);
   return value == nullptr ? std::string(otherwise) : std::get<std::string>(*value);
 }
 
-int64_t dimension(const Opaque& operation, size_t rank) {
-  const int64_t given = integer(operation, "dim", -1);
+int64_t dimension(const Opaque& statement, size_t rank) {
+  const int64_t given = integer(statement, "dim", -1);
   return given < 0 ? given + int64_t(rank) : given;
 }
 
 namespace {
 
-Status check_dimension(const Use& use) {
+Status check_dimension(const BuiltinUse& use) {
   const size_t rank = use.operands[0].shape.size();
   if (rank == 0)
     return Error{
-        ErrorCode::shape, fmt::format("{} needs an operand with at least one dimension", use.operation.name), "", {}};
-  const int64_t at = dimension(use.operation, rank);
+        ErrorCode::shape, fmt::format("{} needs an operand with at least one dimension", use.statement.name), "", {}};
+  const int64_t at = dimension(use.statement, rank);
   if (at >= 0 && at < int64_t(rank)) return Ok{};
   return Error{ErrorCode::range,
-               fmt::format("attribute 'dim' of {} is {}, but the operand has {}", use.operation.name,
-                           integer(use.operation, "dim", -1), counted(rank, "dimension")),
+               fmt::format("attribute 'dim' of {} is {}, but the operand has {}", use.statement.name,
+                           integer(use.statement, "dim", -1), counted(rank, "dimension")),
                "count from 0, or from -1 backwards",
                {}};
 }
 
-Status check_result(const Use& use, size_t number, const ArrayType& expected) {
+Status check_result(const BuiltinUse& use, size_t number, const ArrayType& expected) {
   const ArrayType& declared = use.results[number];
   if (declared.dtype == expected.dtype && declared.shape == expected.shape) return Ok{};
   return Error{declared.dtype == expected.dtype ? ErrorCode::shape : ErrorCode::type,
-               fmt::format("result {} of {} is {}, but {} is declared", number, use.operation.name, to_string(expected),
+               fmt::format("result {} of {} is {}, but {} is declared", number, use.statement.name, to_string(expected),
                            to_string(declared)),
                "",
                {}};
 }
 
 // ---- sort, topk ----
-Status check_order(const Use& use, int64_t keep) {
+Status check_order(const BuiltinUse& use, int64_t keep) {
   const ArrayType& x = use.operands[0];
   Shape shape = x.shape;
-  shape[size_t(dimension(use.operation, shape.size()))] = keep;
+  shape[size_t(dimension(use.statement, shape.size()))] = keep;
   LL_DO(check_result(use, 0, {x.dtype, shape}));
   return check_result(use, 1, {DType::i64, shape});
 }
 
-Status check_ordered(const Use& use) {
+Status check_ordered(const BuiltinUse& use) {
   LL_DO(check_dimension(use));
   if (use.operands[0].dtype == DType::c64)
     return Error{ErrorCode::type,
-                 fmt::format("{} needs ordered values, not c64", use.operation.name),
+                 fmt::format("{} needs ordered values, not c64", use.statement.name),
                  "order real(...) or abs(...)",
                  {}};
   return Ok{};
 }
 
-Status check_sort(const Use& use) {
+Status check_sort(const BuiltinUse& use) {
   LL_DO(check_ordered(use));
   const Shape& shape = use.operands[0].shape;
-  return check_order(use, shape[size_t(dimension(use.operation, shape.size()))]);
+  return check_order(use, shape[size_t(dimension(use.statement, shape.size()))]);
 }
 
-Status check_topk(const Use& use) {
+Status check_topk(const BuiltinUse& use) {
   LL_DO(check_ordered(use));
   const Shape& shape = use.operands[0].shape;
-  const int64_t extent = shape[size_t(dimension(use.operation, shape.size()))];
-  const int64_t k = integer(use.operation, "k", 0);
+  const int64_t extent = shape[size_t(dimension(use.statement, shape.size()))];
+  const int64_t k = integer(use.statement, "k", 0);
   if (k < 0 || k > extent)
     return Error{ErrorCode::range,
                  fmt::format("attribute 'k' of topk is {}, but the dimension has {} elements", k, extent),
@@ -148,7 +148,7 @@ Status check_topk(const Use& use) {
 }
 
 // ---- fft ----
-Status check_fft(const Use& use) {
+Status check_fft(const BuiltinUse& use) {
   LL_DO(check_dimension(use));
   if (use.operands[0].dtype != DType::c64)
     return Error{ErrorCode::type,
@@ -159,48 +159,48 @@ Status check_fft(const Use& use) {
 }
 
 // ---- cholesky, solve, triangular_solve ----
-Status check_square(const Use& use) {
+Status check_square(const BuiltinUse& use) {
   const ArrayType& a = use.operands[0];
   if (a.dtype != DType::f32 && a.dtype != DType::f64)
     return Error{
-        ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.operation.name, name(a.dtype)), "", {}};
+        ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.statement.name, name(a.dtype)), "", {}};
   const size_t rank = a.shape.size();
   if (rank >= 2 && a.shape[rank - 1] == a.shape[rank - 2]) return Ok{};
   return Error{ErrorCode::shape,
-               fmt::format("{} needs square matrices, not {}", use.operation.name, to_string(a)),
+               fmt::format("{} needs square matrices, not {}", use.statement.name, to_string(a)),
                "the shape of operand a is [..., n, n]",
                {}};
 }
 
-Status check_cholesky(const Use& use) {
+Status check_cholesky(const BuiltinUse& use) {
   LL_DO(check_square(use));
   return check_result(use, 0, use.operands[0]);
 }
 
-Status check_solve(const Use& use) {
+Status check_solve(const BuiltinUse& use) {
   LL_DO(check_square(use));
   const ArrayType &a = use.operands[0], &b = use.operands[1];
   if (a.dtype != b.dtype)
     return Error{
         ErrorCode::type,
-        fmt::format("{} needs operands of one dtype, not {} and {}", use.operation.name, name(a.dtype), name(b.dtype)),
+        fmt::format("{} needs operands of one dtype, not {} and {}", use.statement.name, name(a.dtype), name(b.dtype)),
         "",
         {}};
   const size_t rank = a.shape.size();
   if (b.shape.size() != rank || !std::equal(a.shape.begin(), a.shape.end() - 1, b.shape.begin()))
     return Error{ErrorCode::shape,
-                 fmt::format("{} can not take a = {} with b = {}", use.operation.name, to_string(a), to_string(b)),
+                 fmt::format("{} can not take a = {} with b = {}", use.statement.name, to_string(a), to_string(b)),
                  "the shapes are [..., n, n] and [..., n, m]",
                  {}};
   return check_result(use, 0, b);
 }
 
 // ---- random ----
-Status check_random(const Use& use) {
+Status check_random(const BuiltinUse& use) {
   const DType dtype = use.results[0].dtype;
   if (dtype != DType::f64 && dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16)
     return Error{ErrorCode::type, fmt::format("random gives f64, f32, f16 or bf16, not {}", name(dtype)), "", {}};
-  const std::string distribution = text(use.operation, "distribution", "uniform");
+  const std::string distribution = text(use.statement, "distribution", "uniform");
   if (distribution == "uniform" || distribution == "normal") return Ok{};
   return Error{ErrorCode::name,
                fmt::format("random has no distribution \"{}\"", distribution),
@@ -228,11 +228,11 @@ const Signature* find(std::string_view name) {
   return nullptr;
 }
 
-Status check_attributes(const Signature& signature, const Opaque& operation) {
+Status check_attributes(const Signature& signature, const Opaque& statement) {
   std::vector<std::string_view> names;
   for (const AttributeRule& rule : signature.attributes) names.push_back(rule.name);
-  for (size_t i = 0; i < operation.attributes.size(); ++i) {
-    const auto& [given, value] = operation.attributes[i];
+  for (size_t i = 0; i < statement.attributes.size(); ++i) {
+    const auto& [given, value] = statement.attributes[i];
     const auto rule = std::find_if(signature.attributes.begin(), signature.attributes.end(),
                                    [&](const AttributeRule& r) { return r.name == given; });
     if (rule == signature.attributes.end())
@@ -240,7 +240,7 @@ Status check_attributes(const Signature& signature, const Opaque& operation) {
                    fmt::format("{} has no attribute '{}'", signature.name, given),
                    names.empty() ? "it has none" : fmt::format("it has {}", joined(names)),
                    {}};
-    if (attribute(operation, given) != &value)
+    if (attribute(statement, given) != &value)
       return Error{ErrorCode::name, fmt::format("attribute '{}' of {} is given twice", given, signature.name), "", {}};
     if (!has_kind(value, rule->kind))
       return Error{ErrorCode::type,
@@ -249,7 +249,7 @@ Status check_attributes(const Signature& signature, const Opaque& operation) {
                    {}};
   }
   for (const AttributeRule& rule : signature.attributes)
-    if (rule.required && attribute(operation, rule.name) == nullptr)
+    if (rule.required && attribute(statement, rule.name) == nullptr)
       return Error{ErrorCode::name,
                    fmt::format("{} needs the attribute '{}'", signature.name, rule.name),
                    fmt::format("add {} = ...", rule.name),
@@ -257,7 +257,7 @@ Status check_attributes(const Signature& signature, const Opaque& operation) {
   return Ok{};
 }
 
-Status check_use(const Signature& signature, const Use& use) {
+Status check_use(const Signature& signature, const BuiltinUse& use) {
   if (use.operands.size() != signature.operands.size())
     return Error{
         ErrorCode::usage,
@@ -271,7 +271,7 @@ Status check_use(const Signature& signature, const Use& use) {
                              use.results.size()),
                  signature.result_count == 2 ? "declare the values and their i64 positions" : "",
                  {}};
-  LL_DO(check_attributes(signature, use.operation));
+  LL_DO(check_attributes(signature, use.statement));
   return signature.check(use);
 }
 
@@ -283,8 +283,8 @@ std::vector<std::string_view> builtin_names() {
   return names;
 }
 
-Status check_use(const Use& use) {
-  const Signature* signature = find(use.operation.name);
+Status check_use(const BuiltinUse& use) {
+  const Signature* signature = find(use.statement.name);
   return signature == nullptr ? Status(Ok{}) : check_use(*signature, use);
 }
 
@@ -292,11 +292,11 @@ Status check_use(const Use& use) {
 
 bool has_opaque_builtin(std::string_view name) { return opaque::find(name) != nullptr; }
 
-Status check_opaque(const Program& program, const Opaque& operation) {
-  opaque::Use use{operation, {}, {}};
-  for (const ArrayId id : operation.operands)
+Status check_opaque(const Program& program, const Opaque& statement) {
+  opaque::BuiltinUse use{statement, {}, {}};
+  for (const ArrayId id : statement.operands)
     use.operands.push_back({program.arrays[id].dtype, program.arrays[id].shape});
-  for (const ArrayId id : operation.results)
+  for (const ArrayId id : statement.results)
     use.results.push_back({program.arrays[id].dtype, program.arrays[id].shape});
   return opaque::check_use(use);
 }

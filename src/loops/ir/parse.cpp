@@ -78,14 +78,14 @@ class Parser {
   }
 
  private:
-  struct Typed {
+  struct Declaration {
     std::string_view name;
     DType dtype = DType::f32;
     Shape shape;
   };
 
-  struct Result {
-    Typed first;
+  struct DeclaredResult {
+    Declaration first;
     Position second = none;
   };
 
@@ -158,8 +158,8 @@ class Parser {
     lexer_.advance();
     return *dtype;
   }
-  Typed parse_param() {
-    Typed typed{new_name("an array name"), DType::f32, {}};
+  Declaration parse_param() {
+    Declaration typed{new_name("an array name"), DType::f32, {}};
     expect(':', "arrays are declared as name: dtype[extents]");
     typed.dtype = parse_dtype();
     expect('[', "a scalar has the type f32[]");
@@ -175,7 +175,7 @@ class Parser {
   }
 
   // ---- names ----
-  ArrayId declare(Typed typed, Position at) {
+  ArrayId declare(Declaration typed, Position at) {
     const auto id = ArrayId(program_.arrays.size());
     if (!arrays_.insert(typed.name, id))
       fail_at(at, ErrorCode::name, fmt::format("'{}' is defined twice", typed.name),
@@ -234,8 +234,8 @@ class Parser {
     Statement statement;
     statement.position = at;
     statement.group = group_;
-    Result single;
-    std::vector<Result> several;
+    DeclaredResult single;
+    std::vector<DeclaredResult> several;
     if (accept('(')) {
       list(')', [&] {
         const Position name_at = lexer_.position();
@@ -245,7 +245,8 @@ class Parser {
     } else {
       single = {parse_param(), at};
     }
-    const std::span<Result> results = several.empty() ? std::span<Result>(&single, 1) : std::span<Result>(several);
+    const std::span<DeclaredResult> results =
+        several.empty() ? std::span<DeclaredResult>(&single, 1) : std::span<DeclaredResult>(several);
     expect('=');
     const size_t indices_before = visible_indices_.size();
     if (lexer_.is("opaque")) {
@@ -267,7 +268,7 @@ class Parser {
     return statement;
   }
 
-  Compute parse_compute(Result& typed) {
+  Compute parse_compute(DeclaredResult& typed) {
     Compute compute;
     compute.result = declare(std::move(typed.first), typed.second);
     const Shape& shape = program_.arrays[compute.result].shape;
@@ -344,7 +345,7 @@ class Parser {
     } while (accept(','));
   }
 
-  Scatter parse_scatter(Result& typed) {
+  Scatter parse_scatter(DeclaredResult& typed) {
     Scatter scatter;
     lexer_.advance();
     const auto reducer = lexer_.kind() == Token::name ? reducer_from_name(lexer_.text()) : std::nullopt;
@@ -379,7 +380,7 @@ class Parser {
     return scatter;
   }
 
-  Constant parse_constant(Result& typed) {
+  Constant parse_constant(DeclaredResult& typed) {
     Constant constant;
     lexer_.advance();
     expect('[');
@@ -388,7 +389,7 @@ class Parser {
     return constant;
   }
 
-  Opaque parse_opaque(std::span<Result> results) {
+  Opaque parse_opaque(std::span<DeclaredResult> results) {
     Opaque opaque;
     lexer_.advance();
     opaque.name = std::string(any_name("the name of an operation"));
@@ -437,7 +438,7 @@ class Parser {
     return value.floating;
   }
 
-  Repeat parse_repeat(std::span<Result> results) {
+  Repeat parse_repeat(std::span<DeclaredResult> results) {
     if (++block_depth_ > max_block_depth)
       fail(ErrorCode::limit, fmt::format("repeats nest more than {} deep", max_block_depth));
     Repeat repeat;
@@ -562,32 +563,32 @@ class Parser {
   }
 
   // Binding strength, weakest first: or 1, and 2, not 3, comparison 4, + - 5, * / div mod 6.
-  struct Operator {
+  struct InfixOperator {
     Function function;
     int strength;
   };
-  std::optional<Operator> infix() const {
+  std::optional<InfixOperator> infix() const {
     const std::string_view text = lexer_.text();
     if (lexer_.kind() == Token::symbol) {
       switch (text[0]) {
-        case '+': return Operator{Function::add, 5};
-        case '-': return text.size() == 1 ? std::optional(Operator{Function::sub, 5}) : std::nullopt;
-        case '*': return Operator{Function::mul, 6};
-        case '/': return Operator{Function::divide, 6};
+        case '+': return InfixOperator{Function::add, 5};
+        case '-': return text.size() == 1 ? std::optional(InfixOperator{Function::sub, 5}) : std::nullopt;
+        case '*': return InfixOperator{Function::mul, 6};
+        case '/': return InfixOperator{Function::divide, 6};
         case '<':
           if (text == "<-") return std::nullopt;
-          return Operator{text.size() == 2 ? Function::le : Function::lt, 4};
-        case '>': return Operator{text.size() == 2 ? Function::ge : Function::gt, 4};
-        case '=': return text.size() == 2 ? std::optional(Operator{Function::eq, 4}) : std::nullopt;
-        case '!': return text.size() == 2 ? std::optional(Operator{Function::ne, 4}) : std::nullopt;
+          return InfixOperator{text.size() == 2 ? Function::le : Function::lt, 4};
+        case '>': return InfixOperator{text.size() == 2 ? Function::ge : Function::gt, 4};
+        case '=': return text.size() == 2 ? std::optional(InfixOperator{Function::eq, 4}) : std::nullopt;
+        case '!': return text.size() == 2 ? std::optional(InfixOperator{Function::ne, 4}) : std::nullopt;
         default: return std::nullopt;
       }
     }
     if (lexer_.kind() != Token::name || text.size() > 3) return std::nullopt;
-    if (text == "div") return Operator{Function::div, 6};
-    if (text == "mod") return Operator{Function::mod, 6};
-    if (text == "and") return Operator{Function::logical_and, 2};
-    if (text == "or") return Operator{Function::logical_or, 1};
+    if (text == "div") return InfixOperator{Function::div, 6};
+    if (text == "mod") return InfixOperator{Function::mod, 6};
+    if (text == "and") return InfixOperator{Function::logical_and, 2};
+    if (text == "or") return InfixOperator{Function::logical_or, 1};
     return std::nullopt;
   }
 

@@ -24,12 +24,12 @@ struct Lines {
 using Operands = std::vector<const Tensor*>;
 using Results = std::vector<Tensor*>;
 
-Status run_sort(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_topk(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_fft(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_cholesky(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_solve(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_triangular_solve(const Opaque& operation, const Operands& operands, const Results& results);
-Status run_random(const Opaque& operation, const Operands& operands, const Results& results);
+Status run_sort(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_topk(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_fft(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_cholesky(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_solve(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_triangular_solve(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_random(const Opaque& statement, const Operands& operands, const Results& results);
 
 }  // namespace lightline::loops::opaque

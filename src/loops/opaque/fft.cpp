@@ -17,7 +17,7 @@ Complex root_of_unity(int64_t part, int64_t whole, double sign) {
   return std::polar(1.0, sign * 2 * std::numbers::pi * double(part % whole) / double(whole));
 }
 
-// Without the library's care for infinities, which costs most of the time.
+// Without the library's handling of infinities, which would take most of the time.
 Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -99,9 +99,9 @@ void transform_lines(const Transform& transform, const Lines& lines, const Tenso
 
 }  // namespace
 
-Status run_fft(const Opaque& operation, const Operands& operands, const Results& results) {
-  const Lines lines(operands[0]->shape(), dimension(operation, operands[0]->shape().size()));
-  const double sign = flag(operation, "inverse", false) ? 1 : -1;
+Status run_fft(const Opaque& statement, const Operands& operands, const Results& results) {
+  const Lines lines(operands[0]->shape(), dimension(statement, operands[0]->shape().size()));
+  const double sign = flag(statement, "inverse", false) ? 1 : -1;
   const size_t length = size_t(lines.length);
   if (lines.count == 0 || length == 0) return Ok{};
   if (std::has_single_bit(length))

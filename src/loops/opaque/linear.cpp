@@ -100,8 +100,8 @@ void substitute(const Matrix& a, Matrix& b, bool upper, bool unit) {
 
 }  // namespace
 
-Status run_cholesky(const Opaque& operation, const Operands& operands, const Results& results) {
-  const bool upper = flag(operation, "upper", false);
+Status run_cholesky(const Opaque& statement, const Operands& operands, const Results& results) {
+  const bool upper = flag(statement, "upper", false);
   for (int64_t batch = 0; batch < batch_of(operands[0]->shape()); ++batch) {
     Matrix a = load(*operands[0], batch);
     if (upper) transpose(a);
@@ -132,10 +132,10 @@ Status run_solve(const Opaque&, const Operands& operands, const Results& results
   return Ok{};
 }
 
-Status run_triangular_solve(const Opaque& operation, const Operands& operands, const Results& results) {
+Status run_triangular_solve(const Opaque& statement, const Operands& operands, const Results& results) {
   for (int64_t batch = 0; batch < batch_of(operands[0]->shape()); ++batch) {
     Matrix b = load(*operands[1], batch);
-    substitute(load(*operands[0], batch), b, flag(operation, "upper", false), flag(operation, "unit", false));
+    substitute(load(*operands[0], batch), b, flag(statement, "upper", false), flag(statement, "unit", false));
     store(b, *results[0], batch);
   }
   return Ok{};

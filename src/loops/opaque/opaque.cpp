@@ -11,7 +11,7 @@ namespace {
 
 struct Builtin {
   std::string_view name;
-  Status (*run)(const Opaque& operation, const Operands& operands, const Results& results);
+  Status (*run)(const Opaque& statement, const Operands& operands, const Results& results);
 };
 
 constexpr Builtin builtins[] = {
@@ -39,19 +39,19 @@ Lines::Lines(const Shape& shape, int64_t dimension) : length(shape[size_t(dimens
 
 }  // namespace opaque
 
-Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands,
+Status run_opaque(const Opaque& statement, const std::vector<const Tensor*>& operands,
                   const std::vector<Tensor*>& results) {
-  const opaque::Builtin* builtin = opaque::find(operation.name);
+  const opaque::Builtin* builtin = opaque::find(statement.name);
   if (builtin == nullptr)
     return Error{ErrorCode::unsupported,
-                 fmt::format("opaque operation '{}' can not run", operation.name),
+                 fmt::format("opaque operation '{}' can not run", statement.name),
                  fmt::format("those that can are {}", fmt::join(opaque::builtin_names(), ", ")),
                  {}};
-  opaque::Use use{operation, {}, {}};
+  opaque::BuiltinUse use{statement, {}, {}};
   for (const Tensor* operand : operands) use.operands.push_back({operand->dtype(), operand->shape()});
   for (const Tensor* result : results) use.results.push_back({result->dtype(), result->shape()});
   LL_DO(opaque::check_use(use));
-  return builtin->run(operation, operands, results);
+  return builtin->run(statement, operands, results);
 }
 
 }  // namespace lightline::loops

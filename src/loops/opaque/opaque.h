@@ -1,4 +1,4 @@
-// Executable built-ins for opaque operations, shared by the interpreter and emitted code.
+// Executable built-ins for opaque statements, shared by the interpreter and emitted code.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace lightline::loops {
 
 // Fills `results` (allocated by the caller with the declared types) from `operands`.
-Status run_opaque(const Opaque& operation, const std::vector<const Tensor*>& operands,
+Status run_opaque(const Opaque& statement, const std::vector<const Tensor*>& operands,
                   const std::vector<Tensor*>& results);
 
 }  // namespace lightline::loops

@@ -32,10 +32,10 @@ double normal(int64_t seed, int64_t element) {
 
 }  // namespace
 
-Status run_random(const Opaque& operation, const Operands&, const Results& results) {
+Status run_random(const Opaque& statement, const Operands&, const Results& results) {
   Tensor& result = *results[0];
-  const int64_t seed = integer(operation, "seed", 0);
-  const bool is_normal = text(operation, "distribution", "uniform") == "normal";
+  const int64_t seed = integer(statement, "seed", 0);
+  const bool is_normal = text(statement, "distribution", "uniform") == "normal";
   const int bits = digits(result.dtype());
   for (int64_t i = 0; i < result.size(); ++i)
     result.set_f64(i, is_normal ? normal(seed, i) : top_bits(draw(seed, i), bits));

@@ -48,9 +48,9 @@ void order_lines(const Tensor& x, int64_t dim, int64_t keep, bool descending, Te
   }
 }
 
-Status run_order(const Opaque& operation, const Operands& operands, const Results& results, bool descending) {
+Status run_order(const Opaque& statement, const Operands& operands, const Results& results, bool descending) {
   const Tensor& x = *operands[0];
-  const int64_t dim = dimension(operation, x.shape().size());
+  const int64_t dim = dimension(statement, x.shape().size());
   const int64_t keep = results[0]->shape()[size_t(dim)];
   interpreter::with_dtype(x.dtype(), [&]<DType dtype>() {
     if constexpr (dtype != DType::c64) order_lines<dtype>(x, dim, keep, descending, *results[0], *results[1]);
@@ -60,12 +60,12 @@ Status run_order(const Opaque& operation, const Operands& operands, const Result
 
 }  // namespace
 
-Status run_sort(const Opaque& operation, const Operands& operands, const Results& results) {
-  return run_order(operation, operands, results, flag(operation, "descending", false));
+Status run_sort(const Opaque& statement, const Operands& operands, const Results& results) {
+  return run_order(statement, operands, results, flag(statement, "descending", false));
 }
 
-Status run_topk(const Opaque& operation, const Operands& operands, const Results& results) {
-  return run_order(operation, operands, results, flag(operation, "largest", true));
+Status run_topk(const Opaque& statement, const Operands& operands, const Results& results) {
+  return run_order(statement, operands, results, flag(statement, "largest", true));
 }
 
 }  // namespace lightline::loops::opaque

@@ -1,4 +1,4 @@
-// How kernels run: which loop is innermost, which kernels share loops, which are contractions.
+// How computes run: which loop is innermost, which of them share loops, which are contractions.
 #include <algorithm>
 #include <unordered_set>
 
@@ -51,32 +51,34 @@ int score(Nodes& nodes, const Program& program, const std::vector<Node>& loads, 
   return sum;
 }
 
-void choose_reduction_order(Nodes& nodes, const Program& program, Kernel& kernel, const std::vector<Node>& loads) {
-  const bool in_order = kernel.reducer == Reducer::argmax || kernel.reducer == Reducer::argmin ||
-                        compute_type(kernel.accumulator) != kernel.accumulator;
+void choose_reduction_order(Nodes& nodes, const Program& program, FoldedCompute& folded,
+                            const std::vector<Node>& loads) {
+  const bool in_order = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin ||
+                        compute_type(folded.accumulator) != folded.accumulator;
   const auto value = [&](VarId var) {
     return score(nodes, program, loads, var) - (nodes.extent(var) < short_row ? 4 : 0);
   };
-  auto best = std::ranges::max_element(kernel.reduced, {}, value);
-  if (in_order) best = kernel.reduced.end() - 1;
-  if (!kernel.loops.empty() && kernel.loops.back() != kernel.scan) {
-    const int along_row = value(kernel.loops.back());
+  auto best = std::ranges::max_element(folded.reduced, {}, value);
+  if (in_order) best = folded.reduced.end() - 1;
+  if (!folded.loops.empty() && folded.loops.back() != folded.scan) {
+    const int along_row = value(folded.loops.back());
     const int along_reduction = in_order ? value(*best) - 1 : value(*best);
-    kernel.tiled = along_row >= along_reduction && nodes.extent(kernel.loops.back()) >= 4;
+    folded.tiled = along_row >= along_reduction && nodes.extent(folded.loops.back()) >= 4;
   }
-  if (!kernel.tiled && !in_order) std::rotate(best, best + 1, kernel.reduced.end());
-  const bool vector_order = !in_order || kernel.tiled;
-  kernel.scalar_only = !vector_order;
+  if (!folded.tiled && !in_order) std::rotate(best, best + 1, folded.reduced.end());
+  const bool vector_order = !in_order || folded.tiled;
+  folded.scalar_only = !vector_order;
 }
 
-VarId transposed_loop(Nodes& nodes, const Program& program, const Kernel& kernel, const std::vector<Node>& loads) {
-  if (kernel.loops.size() < 2 || kernel.scan != none) return none;
-  const VarId row = kernel.loops.back();
+VarId transposed_loop(Nodes& nodes, const Program& program, const FoldedCompute& folded,
+                      const std::vector<Node>& loads) {
+  if (folded.loops.size() < 2 || folded.scan != none) return none;
+  const VarId row = folded.loops.back();
   if (nodes.extent(row) < 16) return none;
   for (const Node& load : loads) {
     const Stride stride = stride_along(nodes, program, load, row);
     if (!stride.is_known || std::abs(stride.value) < 16) continue;
-    for (const VarId other : kernel.loops)
+    for (const VarId other : folded.loops)
       if (other != row && nodes.extent(other) >= 16 && stride_along(nodes, program, load, other).value == 1)
         return other;
   }
@@ -84,7 +86,7 @@ VarId transposed_loop(Nodes& nodes, const Program& program, const Kernel& kernel
 }
 
 // Whether the first `depth` loops of `producer` are read by `reader` at its own loops.
-bool reads_same_iteration(const Nodes& nodes, const Node& load, const Kernel& producer, size_t depth,
+bool reads_same_iteration(const Nodes& nodes, const Node& load, const FoldedCompute& producer, size_t depth,
                           std::span<const VarId> reader) {
   for (size_t level = 0; level < depth; ++level) {
     const auto dimension = std::ranges::find(producer.dims, producer.loops[level]) - producer.dims.begin();
@@ -94,7 +96,7 @@ bool reads_same_iteration(const Nodes& nodes, const Node& load, const Kernel& pr
 }
 
 // Outer loops that the two can share.
-size_t common_depth(const Nodes& nodes, const Kernel& producer, const Kernel& reader) {
+size_t common_depth(const Nodes& nodes, const FoldedCompute& producer, const FoldedCompute& reader) {
   const size_t most = std::min(producer.shared_loops(), reader.shared_loops());
   size_t depth = 0;
   while (depth < most && nodes.extent(producer.loops[depth]) == nodes.extent(reader.loops[depth])) ++depth;
@@ -106,61 +108,61 @@ size_t common_depth(const Nodes& nodes, const Kernel& producer, const Kernel& re
 }
 
 // A scan that reads its past at other points of a loop around it must be the outermost itself.
-void choose_scan_order(const Nodes& nodes, Kernel& kernel) {
-  const auto scan = std::ranges::find(kernel.loops, kernel.scan);
-  if (scan == kernel.loops.end()) return;
+void choose_scan_order(const Nodes& nodes, FoldedCompute& folded) {
+  const auto scan = std::ranges::find(folded.loops, folded.scan);
+  if (scan == folded.loops.end()) return;
   bool stays = true;
-  for_each_load(nodes, kernel.body, [&](const Node& load) {
-    if (load.array == kernel.result)
-      stays &= reads_same_iteration(nodes, load, kernel, size_t(scan - kernel.loops.begin()), kernel.loops);
+  for_each_load(nodes, folded.body, [&](const Node& load) {
+    if (load.array == folded.result)
+      stays &= reads_same_iteration(nodes, load, folded, size_t(scan - folded.loops.begin()), folded.loops);
   });
-  if (!stays) std::rotate(kernel.loops.begin(), scan, scan + 1);
+  if (!stays) std::rotate(folded.loops.begin(), scan, scan + 1);
 }
 
 }  // namespace
 
-void classify(Nodes& nodes, const Program& program, Kernel& kernel) {
-  kernel.points = 1;
-  for (const VarId var : kernel.loops) kernel.points *= double(nodes.extent(var));
-  for (const VarId var : kernel.reduced) kernel.points *= double(nodes.extent(var));
-  if (kernel.is_empty) return;
-  nodes.for_each(kernel.body, [&](const Node& node, NodeId) {
-    if (node.kind == NodeKind::call) kernel.cost += info(node.function).transcendental_ops > 0 ? 8 : 1;
-    if (node.kind == NodeKind::load || node.kind == NodeKind::cast) kernel.cost += 1;
+void classify(Nodes& nodes, const Program& program, FoldedCompute& folded) {
+  folded.points = 1;
+  for (const VarId var : folded.loops) folded.points *= double(nodes.extent(var));
+  for (const VarId var : folded.reduced) folded.points *= double(nodes.extent(var));
+  if (folded.is_empty) return;
+  nodes.for_each(folded.body, [&](const Node& node, NodeId) {
+    if (node.kind == NodeKind::call) folded.cost += info(node.function).transcendental_ops > 0 ? 8 : 1;
+    if (node.kind == NodeKind::load || node.kind == NodeKind::cast) folded.cost += 1;
   });
-  choose_scan_order(nodes, kernel);
-  const std::vector<Node> loads = loads_of(nodes, kernel.body);
-  if (kernel.reducer == Reducer::none)
-    kernel.transposed = transposed_loop(nodes, program, kernel, loads);
-  else if (!kernel.reduced.empty())
-    choose_reduction_order(nodes, program, kernel, loads);
-  const bool innermost_is_row = kernel.tiled || kernel.reduced.empty();
-  if (innermost_is_row && kernel.loops.empty()) return;
-  const VarId innermost = innermost_is_row ? kernel.loops.back() : kernel.reduced.back();
-  nodes.for_each(kernel.body, [&](const Node& node, NodeId id) {
-    if (node.kind == NodeKind::checked && nodes.depends(id, innermost)) kernel.scalar_only = true;
+  choose_scan_order(nodes, folded);
+  const std::vector<Node> loads = loads_of(nodes, folded.body);
+  if (folded.reducer == Reducer::none)
+    folded.transposed = transposed_loop(nodes, program, folded, loads);
+  else if (!folded.reduced.empty())
+    choose_reduction_order(nodes, program, folded, loads);
+  const bool innermost_is_row = folded.tiled || folded.reduced.empty();
+  if (innermost_is_row && folded.loops.empty()) return;
+  const VarId innermost = innermost_is_row ? folded.loops.back() : folded.reduced.back();
+  nodes.for_each(folded.body, [&](const Node& node, NodeId id) {
+    if (node.kind == NodeKind::checked && nodes.depends(id, innermost)) folded.scalar_only = true;
   });
 }
 
-bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const Kernel& kernel) {
-  const Kernel& first = step.kernels[0];
-  if (kernel.is_empty || kernel.shared_loops() == 0 || kernel.loops[0] == kernel.scan) return false;
+bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const FoldedCompute& folded) {
+  const FoldedCompute& first = step.computes[0];
+  if (folded.is_empty || folded.shared_loops() == 0 || folded.loops[0] == folded.scan) return false;
   if (first.is_empty || first.shared_loops() == 0 || first.loops[0] == first.scan ||
-      nodes.extent(first.loops[0]) != nodes.extent(kernel.loops[0]))
+      nodes.extent(first.loops[0]) != nodes.extent(folded.loops[0]))
     return false;
-  int cost = kernel.cost;
-  int64_t threads = nodes.extent(kernel.loops[0]);
+  int cost = folded.cost;
+  int64_t threads = nodes.extent(folded.loops[0]);
   bool is_related = false;
-  const auto ends = [](const Kernel& k) { return k.loops.size() == 1 && k.reduced.empty(); };
-  for (const Kernel& other : step.kernels) {
-    if ((ends(kernel) || ends(other)) && kernel.scalar_only != other.scalar_only) return false;
+  const auto ends = [](const FoldedCompute& k) { return k.loops.size() == 1 && k.reduced.empty(); };
+  for (const FoldedCompute& other : step.computes) {
+    if ((ends(folded) || ends(other)) && folded.scalar_only != other.scalar_only) return false;
     cost += other.cost;
     bool reads = false;
-    for_each_load(nodes, kernel.body, [&](const Node& load) { reads |= load.array == other.result; });
-    const size_t depth = common_depth(nodes, other, kernel);
+    for_each_load(nodes, folded.body, [&](const Node& load) { reads |= load.array == other.result; });
+    const size_t depth = common_depth(nodes, other, folded);
     if (depth == 0) return false;
     int64_t shared = 1;
-    for (size_t level = 0; level < depth; ++level) shared *= nodes.extent(kernel.loops[level]);
+    for (size_t level = 0; level < depth; ++level) shared *= nodes.extent(folded.loops[level]);
     threads = std::max(threads, shared);
     is_related = true;
     if (!reads) continue;
@@ -168,7 +170,7 @@ bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, 
         size_of(program.arrays[other.result].shape) / shared * byte_size(program.arrays[other.result].dtype);
     if (row > largest_row_bytes) return false;
   }
-  return is_related && cost <= 2000 && (threads >= wanted_threads || kernel.points < little_work);
+  return is_related && cost <= 2000 && (threads >= wanted_threads || folded.points < little_work);
 }
 
 namespace {
@@ -198,7 +200,7 @@ bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, Contr
     side = side == none ? factor : nodes.call(Function::mul, step.type, side, factor);
   }
   if (step.a == none || step.b == none) return false;
-  for (const VarId var : step.kernel.loops) {
+  for (const VarId var : step.folded.loops) {
     const bool left = nodes.depends(step.a, var), right = nodes.depends(step.b, var);
     (left && right ? step.batch : right ? step.n : step.m).push_back(var);
   }
@@ -207,19 +209,19 @@ bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, Contr
 
 }  // namespace
 
-std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, const Kernel& kernel) {
-  if (kernel.reducer != Reducer::sum || kernel.reduced.empty() || kernel.scan != none || kernel.loops.size() < 2)
+std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, const FoldedCompute& folded) {
+  if (folded.reducer != Reducer::sum || folded.reduced.empty() || folded.scan != none || folded.loops.size() < 2)
     return std::nullopt;
-  if (kernel.accumulator != DType::f32 && kernel.accumulator != DType::f64) return std::nullopt;
+  if (folded.accumulator != DType::f32 && folded.accumulator != DType::f64) return std::nullopt;
   ContractionStep step;
-  step.kernel = kernel;
-  step.type = kernel.accumulator;
-  step.k = kernel.reduced;
+  step.folded = folded;
+  step.type = folded.accumulator;
+  step.k = folded.reduced;
   std::vector<NodeId> factors;
-  flatten_product(nodes, kernel.body, factors);
+  flatten_product(nodes, folded.body, factors);
   if (factors.size() < 2 || factors.size() > 8) return std::nullopt;
-  for (size_t i = kernel.loops.size(); i-- > 0;) {
-    if (!split(nodes, factors, kernel.loops[i], step)) continue;
+  for (size_t i = folded.loops.size(); i-- > 0;) {
+    if (!split(nodes, factors, folded.loops[i], step)) continue;
     double m = product(nodes, step.m), n = product(nodes, step.n);
     const double k = product(nodes, step.k);
     if (n < 8 && m > n) {
@@ -233,22 +235,22 @@ std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, co
   return std::nullopt;
 }
 
-bool can_follow(const Nodes& nodes, const Program&, const ContractionStep& step, const Kernel& kernel) {
-  const Kernel& product = step.kernel;
-  if (kernel.reducer != Reducer::none || kernel.is_empty || kernel.scan != none || kernel.scalar_only ||
-      kernel.loops.size() != product.loops.size())
+bool can_follow(const Nodes& nodes, const Program&, const ContractionStep& step, const FoldedCompute& folded) {
+  const FoldedCompute& product = step.folded;
+  if (folded.reducer != Reducer::none || folded.is_empty || folded.scan != none || folded.scalar_only ||
+      folded.loops.size() != product.loops.size())
     return false;
-  for (size_t level = 0; level < kernel.loops.size(); ++level)
-    if (nodes.extent(kernel.loops[level]) != nodes.extent(product.loops[level])) return false;
+  for (size_t level = 0; level < folded.loops.size(); ++level)
+    if (nodes.extent(folded.loops[level]) != nodes.extent(product.loops[level])) return false;
   bool reads = false, fits = true;
-  const auto check = [&](const Node& load, const Kernel& producer) {
+  const auto check = [&](const Node& load, const FoldedCompute& producer) {
     if (load.array != producer.result) return;
     reads = true;
-    fits &= reads_same_iteration(nodes, load, producer, producer.loops.size(), kernel.loops);
+    fits &= reads_same_iteration(nodes, load, producer, producer.loops.size(), folded.loops);
   };
-  for_each_load(nodes, kernel.body, [&](const Node& load) {
+  for_each_load(nodes, folded.body, [&](const Node& load) {
     check(load, product);
-    for (const Kernel& earlier : step.epilogue) check(load, earlier);
+    for (const FoldedCompute& earlier : step.epilogue) check(load, earlier);
   });
   return reads && fits;
 }

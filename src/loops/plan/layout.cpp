@@ -10,39 +10,39 @@ namespace {
 class Arena {
  public:
   int64_t take(int64_t bytes) {
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
+    for (auto it = free_parts_.begin(); it != free_parts_.end(); ++it) {
       const auto [offset, size] = *it;
       if (size < bytes) continue;
-      free_.erase(it);
-      if (size > bytes) free_.emplace(offset + bytes, size - bytes);
+      free_parts_.erase(it);
+      if (size > bytes) free_parts_.emplace(offset + bytes, size - bytes);
       return offset;
     }
-    if (!free_.empty() &&
-        std::prev(free_.end())->first + std::prev(free_.end())->second == end_) {  // grow the last part
-      const int64_t offset = std::prev(free_.end())->first;
-      free_.erase(std::prev(free_.end()));
+    if (!free_parts_.empty() &&
+        std::prev(free_parts_.end())->first + std::prev(free_parts_.end())->second == end_) {  // grow the last part
+      const int64_t offset = std::prev(free_parts_.end())->first;
+      free_parts_.erase(std::prev(free_parts_.end()));
       end_ = offset + bytes;
       return offset;
     }
     end_ += bytes;
     return end_ - bytes;
   }
-  void give(int64_t offset, int64_t bytes) {
-    auto it = free_.emplace(offset, bytes).first;
-    if (const auto next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
+  void release(int64_t offset, int64_t bytes) {
+    auto it = free_parts_.emplace(offset, bytes).first;
+    if (const auto next = std::next(it); next != free_parts_.end() && it->first + it->second == next->first) {
       it->second += next->second;
-      free_.erase(next);
+      free_parts_.erase(next);
     }
-    if (it == free_.begin()) return;
+    if (it == free_parts_.begin()) return;
     if (const auto before = std::prev(it); before->first + before->second == it->first) {
       before->second += it->second;
-      free_.erase(it);
+      free_parts_.erase(it);
     }
   }
   int64_t end() const { return end_; }
 
  private:
-  std::map<int64_t, int64_t> free_;  // offset to size
+  std::map<int64_t, int64_t> free_parts_;  // offset to size
   int64_t end_ = 0;
 };
 
@@ -53,9 +53,9 @@ struct Lifetime {
 
 class LayoutMaker {
  public:
-  explicit LayoutMaker(const Plan& plan)
-      : plan_(plan),
-        program_(plan.program),
+  explicit LayoutMaker(const SteppedProgram& stepped)
+      : stepped_(stepped),
+        program_(stepped.program),
         producer_(program_.arrays.size(), nullptr),
         depth_(program_.arrays.size(), 0),
         life_(program_.arrays.size()) {
@@ -67,9 +67,9 @@ class LayoutMaker {
   Layout run() {
     for (const ArrayId input : program_.inputs) layout_.stored[input] = true;
     for (const Output& output : program_.outputs) layout_.stored[output.array] = true;
-    find_producers(plan_.steps);
-    find_stored(plan_.steps);
-    live(plan_.steps, 0);
+    find_producers(stepped_.steps);
+    find_stored(stepped_.steps);
+    live(stepped_.steps, 0);
     place();
     return std::move(layout_);
   }
@@ -96,7 +96,7 @@ class LayoutMaker {
         assign(*repeat);
         continue;
       }
-      for_each_read(plan_, step, [&](ArrayId array) {
+      for_each_read(stepped_, step, [&](ArrayId array) {
         if (producer_[array] != &step) layout_.stored[array] = true;
       });
     }
@@ -114,9 +114,9 @@ class LayoutMaker {
     auto& carries = layout_.carries[&repeat];
     for (const auto& carry : repeat.carries) {
       layout_.assigned[carry.inner] = layout_.stored[carry.inner] = true;
-      CarryPlan& plan = carries.emplace_back();
-      plan.writes_next = is_free(carry.next);
-      if (plan.writes_next) layout_.assigned[carry.next] = true;
+      CarryBuffers& stepped = carries.emplace_back();
+      stepped.writes_next = is_free(carry.next);
+      if (stepped.writes_next) layout_.assigned[carry.next] = true;
     }
     auto& in_place = layout_.stacks_in_place[&repeat];
     for (const ArrayId stacked : repeat.stacked) {
@@ -149,7 +149,7 @@ class LayoutMaker {
             extras_.push_back({&carries[i], bytes_of(repeat->repeat->results[i]), {start, now_}});
       }
       const int end = now_;
-      for_each_read(plan_, step, [&](ArrayId array) {
+      for_each_read(stepped_, step, [&](ArrayId array) {
         if (depth_[array] <= depth) life_[array].last = std::max(life_[array].last, end);
       });
       for (const ArrayId array : defined_by(step)) life_[array].last = std::max(life_[array].last, end);
@@ -172,19 +172,19 @@ class LayoutMaker {
     for (const Output& output : program_.outputs) elsewhere[output.array] = true;
     std::vector<Request> requests;
     for (ArrayId array = 0; array < program_.arrays.size(); ++array) {
-      if (!layout_.stored[array] || elsewhere[array] || layout_.assigned[array] || plan_.constant[array] != nullptr ||
-          life_[array].first < 0 || bytes_of(array) == 0)
+      if (!layout_.stored[array] || elsewhere[array] || layout_.assigned[array] ||
+          stepped_.constant[array] != nullptr || life_[array].first < 0 || bytes_of(array) == 0)
         continue;
       requests.push_back({&layout_.offset[array], bytes_of(array), life_[array]});
     }
     for (auto& extra : extras_)
-      if (extra.bytes > 0) requests.push_back({&extra.plan->extra, extra.bytes, extra.life});
+      if (extra.bytes > 0) requests.push_back({&extra.stepped->extra, extra.bytes, extra.life});
     std::ranges::sort(requests, {}, [](const Request& request) { return request.life.first; });
     Arena arena;
     std::multimap<int, const Request*> ends;
     for (const Request& request : requests) {
       while (!ends.empty() && ends.begin()->first < request.life.first) {
-        arena.give(*ends.begin()->second->offset, ends.begin()->second->bytes);
+        arena.release(*ends.begin()->second->offset, ends.begin()->second->bytes);
         ends.erase(ends.begin());
       }
       *request.offset = arena.take(request.bytes);
@@ -194,11 +194,11 @@ class LayoutMaker {
   }
 
   struct Extra {
-    CarryPlan* plan;
+    CarryBuffers* stepped;
     int64_t bytes;
     Lifetime life;
   };
-  const Plan& plan_;
+  const SteppedProgram& stepped_;
   const Program& program_;
   Layout layout_;
   std::vector<const Step*> producer_;
@@ -210,6 +210,6 @@ class LayoutMaker {
 
 }  // namespace
 
-Layout make_layout(const Plan& plan) { return LayoutMaker(plan).run(); }
+Layout make_layout(const SteppedProgram& stepped) { return LayoutMaker(stepped).run(); }
 
 }  // namespace lightline::loops::plan

@@ -8,16 +8,17 @@ namespace {
 
 class TreeBuilder {
  public:
-  TreeBuilder(Plan& plan, const NestStep& step, const Stored& stored) : plan_(plan), stored_(stored) {
-    for (const Kernel& kernel : step.kernels) {
+  TreeBuilder(SteppedProgram& stepped, const NestStep& step, const Stored& stored)
+      : stepped_(stepped), stored_(stored) {
+    for (const FoldedCompute& folded : step.computes) {
       Member member;
-      member.kernel = kernel;
-      member.sequence = kernel.loops;
-      if (kernel.tiled)
+      member.folded = folded;
+      member.sequence = folded.loops;
+      if (folded.tiled)
         member.sequence.pop_back();
-      else if (kernel.transposed == none)
-        member.sequence.insert(member.sequence.end(), kernel.reduced.begin(), kernel.reduced.end());
-      if (kernel.transposed != none) member.sequence.clear();
+      else if (folded.transposed == none)
+        member.sequence.insert(member.sequence.end(), folded.reduced.begin(), folded.reduced.end());
+      if (folded.transposed != none) member.sequence.clear();
       tree_.members.push_back(std::move(member));
     }
   }
@@ -29,13 +30,13 @@ class TreeBuilder {
     for (Item& item : tree_.items) trace(item, {});
     for (Member& member : tree_.members) rename(member);
     for (Member& member : tree_.members) place(member);
-    for (Member& member : tree_.members) lodge(member);
+    for (Member& member : tree_.members) place_in_host(member);
     for (Member& member : tree_.members) flatten(member);
     return std::move(tree_);
   }
 
  private:
-  Nodes& nodes() { return plan_.nodes; }
+  Nodes& nodes() { return stepped_.nodes; }
 
   std::vector<Item> build(const std::vector<size_t>& list, size_t level) {
     std::vector<Item> items;
@@ -60,7 +61,7 @@ class TreeBuilder {
         }
       }
       if (items[at].nest) items[at].nest->members.push_back(id);
-      made_by[member.kernel.result] = at;
+      made_by[member.folded.result] = at;
     }
     for (Item& item : items)
       if (item.nest) item.nest->items = build(item.nest->members, level + 1);
@@ -69,9 +70,9 @@ class TreeBuilder {
 
   template <class Visit>
   void for_each_load(const Member& member, Visit visit) {
-    if (member.kernel.body == none) return;
-    nodes().for_each(member.kernel.body, [&](const Node& node, NodeId) {
-      if (node.kind == NodeKind::load && node.array != member.kernel.result) visit(node);
+    if (member.folded.body == none) return;
+    nodes().for_each(member.folded.body, [&](const Node& node, NodeId) {
+      if (node.kind == NodeKind::load && node.array != member.folded.result) visit(node);
     });
   }
 
@@ -81,16 +82,16 @@ class TreeBuilder {
     for (const size_t id : nest.members) {
       const Member& other = tree_.members[id];
       const VarId other_var = other.sequence[level];
-      if ((other.kernel.scan == other_var) != (member.kernel.scan == var)) return false;
+      if ((other.folded.scan == other_var) != (member.folded.scan == var)) return false;
       const bool ends = member.sequence.size() == level + 1, other_ends = other.sequence.size() == level + 1;
-      if ((ends || other_ends) && other.kernel.scalar_only != member.kernel.scalar_only && level > 0) return false;
+      if ((ends || other_ends) && other.folded.scalar_only != member.folded.scalar_only && level > 0) return false;
       if (level > 0 && inside(member, level) != inside(other, level) &&
           std::max(inside(member, level), inside(other, level)) < 8)
         return false;
       bool fits = true;
       for_each_load(member, [&](const Node& load) {
-        if (load.array != other.kernel.result) return;
-        const auto dimension = std::ranges::find(other.kernel.dims, other_var) - other.kernel.dims.begin();
+        if (load.array != other.folded.result) return;
+        const auto dimension = std::ranges::find(other.folded.dims, other_var) - other.folded.dims.begin();
         fits &= !other.is_reduced_at(level) && nodes().is_var(nodes().operands(load)[size_t(dimension)], var);
       });
       if (!fits) return false;
@@ -98,12 +99,12 @@ class TreeBuilder {
     return true;
   }
 
-  // Points below one iteration of a loop; 8 stands for all that is enough.
+  // Points inside one iteration of a loop, counted up to 8: more make no difference.
   int64_t inside(const Member& member, size_t level) {
     int64_t points = 1;
     for (size_t i = level + 1; i < member.sequence.size(); ++i)
       points = std::min<int64_t>(8, points * nodes().extent(member.sequence[i]));
-    if (member.kernel.tiled) points = 8;
+    if (member.folded.tiled) points = 8;
     return points;
   }
 
@@ -117,7 +118,7 @@ class TreeBuilder {
     for (Item& inner : item.nest->items) trace(inner, path);
   }
 
-  // From the kernel's own variables to those of the nests.
+  // From the compute's own variables to those of the nests.
   void rename(Member& member) {
     Substitution by;
     std::unordered_map<VarId, VarId> to;
@@ -132,22 +133,22 @@ class TreeBuilder {
         if (const auto it = to.find(var); it != to.end()) var = it->second;
     };
     replace(member.sequence);
-    replace(member.kernel.dims);
-    replace(member.kernel.loops);
-    replace(member.kernel.reduced);
-    if (const auto it = to.find(member.kernel.scan); it != to.end()) member.kernel.scan = it->second;
-    if (member.kernel.body != none) member.kernel.body = nodes().substitute(member.kernel.body, by);
+    replace(member.folded.dims);
+    replace(member.folded.loops);
+    replace(member.folded.reduced);
+    if (const auto it = to.find(member.folded.scan); it != to.end()) member.folded.scan = it->second;
+    if (member.folded.body != none) member.folded.body = nodes().substitute(member.folded.body, by);
   }
 
   // Keeps only the dimensions that change between the loops shared with all readers.
   void place(Member& member) {
-    const Kernel& kernel = member.kernel;
-    const Shape& shape = plan_.program.arrays[kernel.result].shape;
+    const FoldedCompute& folded = member.folded;
+    const Shape& shape = stepped_.program.arrays[folded.result].shape;
     member.shared = std::min(member.path.size(), member.first_reduced());
     for (const Member& reader : tree_.members) {
       if (&reader == &member) continue;
       bool reads = false;
-      for_each_load(reader, [&](const Node& load) { reads |= load.array == kernel.result; });
+      for_each_load(reader, [&](const Node& load) { reads |= load.array == folded.result; });
       if (!reads) continue;
       member.is_read = true;
       size_t common = 0;
@@ -155,29 +156,29 @@ class TreeBuilder {
         ++common;
       member.shared = common;
     }
-    if (kernel.scan != none)  // its earlier elements are read
-      while (member.shared > 0 && std::find(kernel.loops.begin(), kernel.loops.begin() + ptrdiff_t(member.shared),
-                                            kernel.scan) != kernel.loops.begin() + ptrdiff_t(member.shared))
+    if (folded.scan != none)  // its earlier elements are read
+      while (member.shared > 0 && std::find(folded.loops.begin(), folded.loops.begin() + ptrdiff_t(member.shared),
+                                            folded.scan) != folded.loops.begin() + ptrdiff_t(member.shared))
         --member.shared;
     member.strides = row_major(shape);
     member.elements = size_of(shape);
-    if (stored_[kernel.result]) return;
+    if (stored_[folded.result]) return;
     member.elements = 1;
     for (size_t d = shape.size(); d-- > 0;) {
-      const auto at = std::find(kernel.loops.begin(), kernel.loops.end(), kernel.dims[d]) - kernel.loops.begin();
-      const bool kept = kernel.dims[d] != none && size_t(at) >= member.shared;
+      const auto at = std::find(folded.loops.begin(), folded.loops.end(), folded.dims[d]) - folded.loops.begin();
+      const bool kept = folded.dims[d] != none && size_t(at) >= member.shared;
       member.strides[d] = kept ? member.elements : 0;
       if (kept) member.elements *= shape[d];
     }
   }
 
-  // A row that is kept only until a stored result takes its place, point by point, is written there at once: the result
-  // is in the cache by then, and its memory is fetched while the row is computed.
-  void lodge(Member& member) {
-    if (stored_[member.kernel.result] || member.elements == 1 || member.kernel.tiled) return;
+  // A row that lives only until a stored result overwrites it, point by point, lives in the memory of that result: it
+  // is in the cache when the result is written, and is fetched while the row is computed.
+  void place_in_host(Member& member) {
+    if (stored_[member.folded.result] || member.elements == 1 || member.folded.tiled) return;
     for (const Member& host : tree_.members) {
       if (!takes_place(host, member)) continue;
-      member.host = host.kernel.result;
+      member.host = host.folded.result;
       const std::vector<size_t> dimension = *same_point(host, member);
       for (size_t d = 0; d < dimension.size(); ++d)
         member.strides[d] = dimension[d] == no_dimension ? 0 : host.strides[dimension[d]];
@@ -186,18 +187,18 @@ class TreeBuilder {
   }
 
   bool takes_place(const Member& host, const Member& guest) {
-    const Kernel& kernel = host.kernel;
-    const bool is_map = kernel.reducer == Reducer::none && kernel.scan == none && !kernel.is_empty && !kernel.tiled &&
-                        kernel.transposed == none;
-    const DType dtype = plan_.program.arrays[kernel.result].dtype;
-    if (!is_map || !stored_[kernel.result] || compute_type(dtype) != dtype ||
-        dtype != compute_type(plan_.program.arrays[guest.kernel.result].dtype) || !same_point(host, guest))
+    const FoldedCompute& folded = host.folded;
+    const bool is_map = folded.reducer == Reducer::none && folded.scan == none && !folded.is_empty && !folded.tiled &&
+                        folded.transposed == none;
+    const DType dtype = stepped_.program.arrays[folded.result].dtype;
+    if (!is_map || !stored_[folded.result] || compute_type(dtype) != dtype ||
+        dtype != compute_type(stepped_.program.arrays[guest.folded.result].dtype) || !same_point(host, guest))
       return false;
     return std::ranges::all_of(tree_.members, [&](const Member& other) {
-      if (other.host == kernel.result) return false;
+      if (other.host == folded.result) return false;
       if (&other == &host) return true;
       bool uses = &other == &guest;
-      for_each_load(other, [&](const Node& load) { uses |= load.array == guest.kernel.result; });
+      for_each_load(other, [&](const Node& load) { uses |= load.array == guest.folded.result; });
       return !uses || (other.turn < host.turn && !in_same_item(other, host, guest.shared));
     });
   }
@@ -208,17 +209,17 @@ class TreeBuilder {
 
   // Which dimension of the host each dimension of the guest is, if every point of the host reads its own point only.
   std::optional<std::vector<size_t>> same_point(const Member& host, const Member& guest) {
-    const Shape &from = plan_.program.arrays[guest.kernel.result].shape,
-                &to = plan_.program.arrays[host.kernel.result].shape;
+    const Shape &from = stepped_.program.arrays[guest.folded.result].shape,
+                &to = stepped_.program.arrays[host.folded.result].shape;
     std::optional<std::vector<size_t>> found;
     bool agree = size_of(from) == size_of(to);
     for_each_load(host, [&](const Node& load) {
-      if (load.array != guest.kernel.result || !agree) return;
+      if (load.array != guest.folded.result || !agree) return;
       std::vector<size_t> dimension(from.size(), no_dimension);
       for (size_t d = 0; d < from.size(); ++d) {
         if (from[d] == 1) continue;
         for (size_t k = 0; k < to.size(); ++k)
-          if (to[k] == from[d] && nodes().is_var(nodes().operands(load)[d], host.kernel.dims[k])) dimension[d] = k;
+          if (to[k] == from[d] && nodes().is_var(nodes().operands(load)[d], host.folded.dims[k])) dimension[d] = k;
         agree &= dimension[d] != no_dimension && std::ranges::count(dimension, dimension[d]) == 1;
       }
       agree &= load.guard == none && (!found || *found == dimension);
@@ -230,19 +231,19 @@ class TreeBuilder {
   void flatten(Member& member) {
     const auto strides_of = [&](ArrayId array) {
       for (const Member& other : tree_.members)
-        if (other.kernel.result == array) return other.strides;
-      return row_major(plan_.program.arrays[array].shape);
+        if (other.folded.result == array) return other.strides;
+      return row_major(stepped_.program.arrays[array].shape);
     };
-    if (member.kernel.body != none) member.body = nodes().flatten(member.kernel.body, strides_of);
+    if (member.folded.body != none) member.body = nodes().flatten(member.folded.body, strides_of);
     std::vector<NodeId> subscripts;
-    for (const VarId var : member.kernel.dims)
+    for (const VarId var : member.folded.dims)
       subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(var));
     member.store = nodes().position(subscripts, member.strides);
   }
 
   static constexpr size_t no_dimension = SIZE_MAX;
 
-  Plan& plan_;
+  SteppedProgram& stepped_;
   const Stored& stored_;
   Tree tree_;
   size_t turns_ = 0;
@@ -259,11 +260,11 @@ bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
   return found;
 }
 
-bool merge_pair(Plan& plan, Tree& tree, Nest& outer, Nest& inner) {
-  Nodes& nodes = plan.nodes;
+bool merge_pair(SteppedProgram& stepped, Tree& tree, Nest& outer, Nest& inner) {
+  Nodes& nodes = stepped.nodes;
   for (const size_t id : outer.members) {
     const Member& member = tree.members[id];
-    if (member.kernel.scan == outer.var || member.kernel.scan == inner.var || member.kernel.transposed != none)
+    if (member.folded.scan == outer.var || member.folded.scan == inner.var || member.folded.transposed != none)
       return false;
     if (member.is_reduced_at(outer.level) != member.is_reduced_at(inner.level)) return false;
     if (member.shared == inner.level && member.is_read) return false;  // kept between the two
@@ -290,8 +291,8 @@ bool merge_pair(Plan& plan, Tree& tree, Nest& outer, Nest& inner) {
       std::ranges::replace(list, inner.var, merged);
     };
     replace(member.sequence);
-    replace(member.kernel.loops);
-    replace(member.kernel.reduced);
+    replace(member.folded.loops);
+    replace(member.folded.reduced);
     std::erase(member.path, &inner);
     if (member.shared > inner.level) --member.shared;
   }
@@ -309,16 +310,16 @@ void lower_levels(Nest& nest) {
 
 }  // namespace
 
-Tree build_tree(Plan& plan, const NestStep& step, const Stored& stored) {
-  return TreeBuilder(plan, step, stored).run();
+Tree build_tree(SteppedProgram& stepped, const NestStep& step, const Stored& stored) {
+  return TreeBuilder(stepped, step, stored).run();
 }
 
-void merge_loops(Plan& plan, Tree& tree, Nest& nest) {
-  while (nest.items.size() == 1 && nest.items[0].nest && merge_pair(plan, tree, nest, *nest.items[0].nest))
+void merge_loops(SteppedProgram& stepped, Tree& tree, Nest& nest) {
+  while (nest.items.size() == 1 && nest.items[0].nest && merge_pair(stepped, tree, nest, *nest.items[0].nest))
     for (Item& item : nest.items)
       if (item.nest) lower_levels(*item.nest);
   for (Item& item : nest.items)
-    if (item.nest) merge_loops(plan, tree, *item.nest);
+    if (item.nest) merge_loops(stepped, tree, *item.nest);
 }
 
 }  // namespace lightline::loops::plan

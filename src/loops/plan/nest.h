@@ -1,4 +1,4 @@
-// The loop tree of a step: which kernels share which loops, and where their results live meanwhile.
+// The loop tree of a step: which computes share which loops, and where their results live meanwhile.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace lightline::loops::plan {
 
 struct Nest;
 
-// A loop, or a kernel all of whose shared loops are open.
+// A loop, or a compute all of whose shared loops are open.
 struct Item {
   std::unique_ptr<Nest> nest;
   size_t member = 0;
@@ -23,9 +23,9 @@ struct Nest {
   size_t level = 0;             // loops around this one, of the members' sequences
 };
 
-// A kernel in the tree, in the variables of the tree's loops.
+// A compute in the tree, in the variables of the tree's loops.
 struct Member {
-  Kernel kernel;
+  FoldedCompute folded;
   std::vector<VarId> sequence;    // the loops it runs in, outermost first; its own rows and tiles not included
   std::vector<const Nest*> path;  // the same as nests
   size_t shared = 0;              // nests it shares with all its readers
@@ -36,7 +36,7 @@ struct Member {
   int64_t elements = 1;           // it has there
   ArrayId host = none;            // the stored array in whose place it lives until that is computed
   size_t turn = 0;                // its place in the order of execution
-  size_t first_reduced() const { return kernel.tiled ? sequence.size() : kernel.loops.size(); }
+  size_t first_reduced() const { return folded.tiled ? sequence.size() : folded.loops.size(); }
   bool is_reduced_at(size_t level) const { return level >= first_reduced(); }
 };
 
@@ -45,10 +45,10 @@ struct Tree {
   std::vector<Item> items;
 };
 
-// Builds the tree, decides what each result needs to keep, and rewrites the kernels for it.
-Tree build_tree(Plan& plan, const NestStep& step, const Stored& stored);
+// Builds the tree, decides what each result needs to keep, and rewrites the computes for it.
+Tree build_tree(SteppedProgram& stepped, const NestStep& step, const Stored& stored);
 
 // Merges a loop with the only loop inside it where every address allows it.
-void merge_loops(Plan& plan, Tree& tree, Nest& nest);
+void merge_loops(SteppedProgram& stepped, Tree& tree, Nest& nest);
 
 }  // namespace lightline::loops::plan

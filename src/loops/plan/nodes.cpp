@@ -9,12 +9,12 @@
 namespace lightline::loops::plan {
 namespace {
 
-struct Range {
+struct ValueInterval {
   int64_t low;
   int64_t high;
 };
 
-Range type_range(DType type) {
+ValueInterval type_interval(DType type) {
   switch (type) {
     case DType::i32: return {INT32_MIN, INT32_MAX};
     case DType::i16: return {INT16_MIN, INT16_MAX};
@@ -86,7 +86,7 @@ NodeId Nodes::intern(Node node, std::span<const NodeId> operands, std::span<cons
 }
 
 void Nodes::set_interval(Node& node, std::span<const Term> terms) const {
-  const Range whole = type_range(node.type);
+  const ValueInterval whole = type_interval(node.type);
   node.low = whole.low;
   node.high = whole.high;
   const auto arg = [&](int i) -> const Node& { return nodes_[node.args[i]]; };

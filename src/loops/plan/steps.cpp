@@ -17,7 +17,7 @@ constexpr int largest_inlined = 256;
 // Reductions of up to this many points are written out as one expression, if it stays small.
 constexpr int64_t most_unrolled_points = 16;
 constexpr int64_t largest_unrolled = 192;
-constexpr size_t most_kernels_in_step = 32;
+constexpr size_t most_computes_in_step = 32;
 
 // An array that readers compute for themselves.
 struct Inlined {
@@ -58,19 +58,19 @@ int work_of(const Nodes& nodes, NodeId root) {
   return work;
 }
 
-class Planner {
+class StepBuilder {
  public:
-  explicit Planner(const Program& program)
+  explicit StepBuilder(const Program& program)
       : program_(program),
-        plan_(program),
+        stepped_(program),
         uses_(find_uses(program)),
         inlined_(program.arrays.size()),
         producer_(program.arrays.size(), -1),
         reader_(program.arrays.size(), -1) {}
 
-  Result<Plan> run() {
-    LL_DO(block(program_.statements, plan_.steps));
-    return std::move(plan_);
+  Result<SteppedProgram> run() {
+    LL_DO(block(program_.statements, stepped_.steps));
+    return std::move(stepped_);
   }
 
  private:
@@ -181,77 +181,77 @@ class Planner {
 
   void add(const Compute& compute, std::vector<Step>& steps) {
     begin(compute.result);
-    Kernel kernel;
-    kernel.result = compute.result;
-    kernel.reducer = compute.reducer;
-    kernel.accumulator = program_.exprs[compute.body].type == DType::c64 ? DType::c64 : compute.accumulator;
+    FoldedCompute folded;
+    folded.result = compute.result;
+    folded.reducer = compute.reducer;
+    folded.accumulator = program_.exprs[compute.body].type == DType::c64 ? DType::c64 : compute.accumulator;
     for (const IndexId index : compute.loops) {
       const VarId var = bind(index);
-      kernel.dims.push_back(var);
+      folded.dims.push_back(var);
       if (var == none) continue;
-      kernel.loops.push_back(var);
+      folded.loops.push_back(var);
       if (nodes().extent(var) == 0) return;
-      if (program_.indices[index].kind == IndexKind::scan) kernel.scan = var;
+      if (program_.indices[index].kind == IndexKind::scan) folded.scan = var;
     }
     for (const IndexId index : compute.reduced) {
       const VarId var = bind(index);
-      if (var != none) kernel.reduced.push_back(var);
-      kernel.is_empty |= program_.indices[index].extent == 0;
+      if (var != none) folded.reduced.push_back(var);
+      folded.is_empty |= program_.indices[index].extent == 0;
     }
-    if (kernel.is_empty) {
-      kernel.reduced.clear();
-      kernel.body = none;
+    if (folded.is_empty) {
+      folded.reduced.clear();
+      folded.body = none;
     } else {
-      kernel.body = expression(compute.body);
-      if (kernel.reducer != Reducer::none) reduce(kernel);
+      folded.body = expression(compute.body);
+      if (folded.reducer != Reducer::none) reduce(folded);
     }
-    classify(plan_.nodes, program_, kernel);
-    if (kernel.reducer == Reducer::none && should_inline(compute, kernel)) {
-      const DType dtype = program_.arrays[kernel.result].dtype;
-      inlined_[kernel.result] = {kernel.dims, compute.is_view ? kernel.body : nodes().cast(dtype, kernel.body)};
-      if (uses_.arrays[kernel.result].others == 0) return;
+    classify(stepped_.nodes, program_, folded);
+    if (folded.reducer == Reducer::none && should_inline(compute, folded)) {
+      const DType dtype = program_.arrays[folded.result].dtype;
+      inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
+      if (uses_.arrays[folded.result].others == 0) return;
     }
-    place(std::move(kernel), steps);
+    place(std::move(folded), steps);
   }
 
   // Converts to the accumulator's type, and writes out reductions of a few points.
-  void reduce(Kernel& kernel) {
-    const bool positions = kernel.reducer == Reducer::argmax || kernel.reducer == Reducer::argmin;
-    const bool extreme = kernel.reducer == Reducer::max || kernel.reducer == Reducer::min;
-    if (is_integer(kernel.accumulator)) {  // the low bits of a sum do not depend on the high ones
-      const DType own = nodes()[kernel.body].type;
-      kernel.accumulator = positions || extreme || own == DType::i64 ? own : DType::i32;
+  void reduce(FoldedCompute& folded) {
+    const bool positions = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
+    const bool extreme = folded.reducer == Reducer::max || folded.reducer == Reducer::min;
+    if (is_integer(folded.accumulator)) {  // the low bits of a sum do not depend on the high ones
+      const DType own = nodes()[folded.body].type;
+      folded.accumulator = positions || extreme || own == DType::i64 ? own : DType::i32;
     }
-    kernel.body = nodes().cast(compute_type(kernel.accumulator), kernel.body);
-    const DType result = program_.arrays[kernel.result].dtype;
-    if (kernel.reduced.empty() && positions) {
-      kernel.body = nodes().cast(result, nodes().integer(0));
-      kernel.reducer = Reducer::none;
+    folded.body = nodes().cast(compute_type(folded.accumulator), folded.body);
+    const DType result = program_.arrays[folded.result].dtype;
+    if (folded.reduced.empty() && positions) {
+      folded.body = nodes().cast(result, nodes().integer(0));
+      folded.reducer = Reducer::none;
       return;
     }
     int64_t count = 1;
-    for (const VarId var : kernel.reduced) count *= std::min<int64_t>(nodes().extent(var), most_unrolled_points + 1);
+    for (const VarId var : folded.reduced) count *= std::min<int64_t>(nodes().extent(var), most_unrolled_points + 1);
     int size = 0;
-    nodes().for_each(kernel.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
-    const bool rounded = compute_type(kernel.accumulator) != kernel.accumulator;
+    nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
+    const bool rounded = compute_type(folded.accumulator) != folded.accumulator;
     if (positions || (rounded && count > 1) || count > most_unrolled_points || count * size > largest_unrolled) return;
-    const NodeId body = kernel.body;
+    const NodeId body = folded.body;
     NodeId sum = none;
     for (int64_t point = 0; point < count; ++point) {
       Substitution by;
       int64_t rest = point;
-      for (size_t i = kernel.reduced.size(); i-- > 0;) {
-        const int64_t extent = nodes().extent(kernel.reduced[i]);
-        by.emplace(kernel.reduced[i], nodes().integer(rest % extent));
+      for (size_t i = folded.reduced.size(); i-- > 0;) {
+        const int64_t extent = nodes().extent(folded.reduced[i]);
+        by.emplace(folded.reduced[i], nodes().integer(rest % extent));
         rest /= extent;
       }
       const NodeId value = nodes().substitute(body, by);
-      sum = sum == none ? value : nodes().call(combining(kernel.reducer), nodes()[body].type, sum, value);
+      sum = sum == none ? value : nodes().call(combining(folded.reducer), nodes()[body].type, sum, value);
     }
-    if (rounded) sum = nodes().cast(kernel.accumulator, sum);
-    kernel.body = nodes()[sum].type == compute_type(result) ? sum : nodes().cast(result, sum);
-    kernel.reducer = Reducer::none;
-    kernel.reduced.clear();
+    if (rounded) sum = nodes().cast(folded.accumulator, sum);
+    folded.body = nodes()[sum].type == compute_type(result) ? sum : nodes().cast(result, sum);
+    folded.reducer = Reducer::none;
+    folded.reduced.clear();
   }
 
   static Function combining(Reducer reducer) {
@@ -265,23 +265,23 @@ class Planner {
     }
   }
 
-  bool should_inline(const Compute& compute, const Kernel& kernel) {
-    if (kernel.scan != none) return false;
-    const Use& use = uses_.arrays[compute.result];
+  bool should_inline(const Compute& compute, const FoldedCompute& folded) {
+    if (folded.scan != none) return false;
+    const ArrayUse& use = uses_.arrays[compute.result];
     if (use.reads == 0) return false;
-    if (contains(nodes(), kernel.body, NodeKind::checked))
+    if (contains(nodes(), folded.body, NodeKind::checked))
       return use.others == 0 && use.reads == 1 && reads_each_once(compute, use);
     int size = 0;
-    nodes().for_each(kernel.body, [&](const Node&, NodeId) { ++size; });
+    nodes().for_each(folded.body, [&](const Node&, NodeId) { ++size; });
     if (size > largest_inlined) return false;
-    const int work = work_of(nodes(), kernel.body);
+    const int work = work_of(nodes(), folded.body);
     if (compute.is_view || work == 0) return true;
     if (use.others > 0 || use.reads > 1 || use.crosses_block || use.reader == nullptr) return false;
     return work <= 2 || use.reader_points <= double(size_of(program_.arrays[compute.result].shape));
   }
 
   // The one reader reads every element, each at its own point: what is checked here is checked there.
-  bool reads_each_once(const Compute& compute, const Use& use) const {
+  bool reads_each_once(const Compute& compute, const ArrayUse& use) const {
     const Expr& site = program_.exprs[use.site];
     const auto* reader = std::get_if<Compute>(&use.reader->node);
     if (reader == nullptr || use.crosses_block || site.has_fill || reader->reducer != Reducer::none ||
@@ -305,18 +305,18 @@ class Planner {
   }
   void note(const std::vector<Step>& steps, size_t at) {
     for (const ArrayId array : defined_by(steps[at])) producer_[array] = int(at);
-    for_each_read(plan_, steps[at], [&](ArrayId array) { reader_[array] = std::max(reader_[array], int(at)); });
+    for_each_read(stepped_, steps[at], [&](ArrayId array) { reader_[array] = std::max(reader_[array], int(at)); });
   }
 
-  // A kernel joins the step of its last producer, or a later one that reads the same arrays, or starts its own.
-  void place(Kernel kernel, std::vector<Step>& steps) {
-    if (auto contraction = find_contraction(plan_.nodes, program_, kernel))
+  // A compute joins the step of its last producer, or a later one that reads the same arrays, or starts its own.
+  void place(FoldedCompute folded, std::vector<Step>& steps) {
+    if (auto contraction = find_contraction(stepped_.nodes, program_, folded))
       return append(steps, std::move(*contraction));
     int earliest = -1;
     std::vector<int> candidates;
-    if (!kernel.is_empty)
-      nodes().for_each(kernel.body, [&](const Node& node, NodeId) {
-        if (node.kind != NodeKind::load || node.array == kernel.result) return;
+    if (!folded.is_empty)
+      nodes().for_each(folded.body, [&](const Node& node, NodeId) {
+        if (node.kind != NodeKind::load || node.array == folded.result) return;
         earliest = std::max(earliest, producer_[node.array]);
         candidates.push_back(reader_[node.array]);
       });
@@ -327,17 +327,18 @@ class Planner {
       Step& step = steps[size_t(at)];
       auto* nest = std::get_if<NestStep>(&step.node);
       auto* contraction = std::get_if<ContractionStep>(&step.node);
-      if (nest != nullptr && nest->kernels.size() < most_kernels_in_step && can_join(nodes(), program_, *nest, kernel))
-        nest->kernels.push_back(std::move(kernel));
-      else if (contraction != nullptr && contraction->epilogue.size() < most_kernels_in_step &&
-               can_follow(nodes(), program_, *contraction, kernel))
-        contraction->epilogue.push_back(std::move(kernel));
+      if (nest != nullptr && nest->computes.size() < most_computes_in_step &&
+          can_join(nodes(), program_, *nest, folded))
+        nest->computes.push_back(std::move(folded));
+      else if (contraction != nullptr && contraction->epilogue.size() < most_computes_in_step &&
+               can_follow(nodes(), program_, *contraction, folded))
+        contraction->epilogue.push_back(std::move(folded));
       else
         continue;
       return note(steps, size_t(at));
     }
     NestStep alone;
-    alone.kernels.push_back(std::move(kernel));
+    alone.computes.push_back(std::move(folded));
     append(steps, std::move(alone));
   }
 
@@ -374,23 +375,23 @@ class Planner {
   void add(const Constant& constant, std::vector<Step>& steps) {
     const Array& array = program_.arrays[constant.result];
     if (constant.values.size() != 1) {
-      plan_.constant[constant.result] = &constant;
+      stepped_.constant[constant.result] = &constant;
       return;
     }
     begin(constant.result);
-    Kernel kernel;
-    kernel.result = constant.result;
+    FoldedCompute folded;
+    folded.result = constant.result;
     for (const int64_t extent : array.shape) {
       const VarId var = extent == 1 ? none : nodes().add_var(extent);
-      kernel.dims.push_back(var);
-      if (var != none) kernel.loops.push_back(var);
+      folded.dims.push_back(var);
+      if (var != none) folded.loops.push_back(var);
     }
     const NodeId value = nodes().literal(array.dtype, constant.values[0]);
-    inlined_[constant.result] = {kernel.dims, nodes().cast(array.dtype, value)};
+    inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
     if (uses_.arrays[constant.result].others == 0 || size_of(array.shape) == 0) return;
-    kernel.body = value;
-    classify(plan_.nodes, program_, kernel);
-    place(std::move(kernel), steps);
+    folded.body = value;
+    classify(stepped_.nodes, program_, folded);
+    place(std::move(folded), steps);
   }
 
   Status add(const Repeat& repeat, std::vector<Step>& steps) {
@@ -398,7 +399,7 @@ class Planner {
     step.repeat = &repeat;
     step.counter = nodes().add_var(program_.indices[repeat.counter].extent);
     index_[repeat.counter] = nodes().var(step.counter);
-    // Inside, producers and readers outside do not count: a kernel can not join their steps.
+    // Inside, producers and readers outside do not count: a compute can not join their steps.
     const auto producer = std::exchange(producer_, std::vector<int>(producer_.size(), -1));
     const auto reader = std::exchange(reader_, std::vector<int>(reader_.size(), -1));
     const Status status = block(repeat.body, step.body);
@@ -409,11 +410,11 @@ class Planner {
     return Ok{};
   }
 
-  Nodes& nodes() { return plan_.nodes; }
+  Nodes& nodes() { return stepped_.nodes; }
 
   const Program& program_;
-  Plan plan_;
-  Uses uses_;
+  SteppedProgram stepped_;
+  ArrayUses uses_;
   std::vector<Inlined> inlined_;
   std::vector<int> producer_;  // by array: the step of the current block that defines it
   std::vector<int> reader_;    // the last step that reads it
@@ -432,51 +433,51 @@ void collect(const std::vector<Statement>& statements, std::vector<const Opaque*
 
 }  // namespace
 
-Result<Plan> make_plan(const Program& program) { return Planner(program).run(); }
+Result<SteppedProgram> make_steps(const Program& program) { return StepBuilder(program).run(); }
 
-std::vector<const Opaque*> opaque_operations(const Program& program) {
+std::vector<const Opaque*> opaque_statements(const Program& program) {
   std::vector<const Opaque*> list;
   collect(program.statements, list);
   return list;
 }
 
-void for_each_read(const Plan& plan, const Step& step, const std::function<void(ArrayId)>& visit) {
+void for_each_read(const SteppedProgram& stepped, const Step& step, const std::function<void(ArrayId)>& visit) {
   const auto value = [&](NodeId root) {
     if (root == none) return;
-    plan.nodes.for_each(root, [&](const Node& node, NodeId) {
+    stepped.nodes.for_each(root, [&](const Node& node, NodeId) {
       if (node.kind == NodeKind::load) visit(node.array);
     });
   };
   if (const auto* nest = std::get_if<NestStep>(&step.node)) {
-    for (const Kernel& kernel : nest->kernels) value(kernel.body);
+    for (const FoldedCompute& folded : nest->computes) value(folded.body);
   } else if (const auto* contraction = std::get_if<ContractionStep>(&step.node)) {
-    value(contraction->kernel.body);
-    for (const Kernel& kernel : contraction->epilogue) value(kernel.body);
+    value(contraction->folded.body);
+    for (const FoldedCompute& folded : contraction->epilogue) value(folded.body);
   } else if (const auto* scatter = std::get_if<ScatterStep>(&step.node)) {
     if (scatter->init != none) visit(scatter->init);
     for (const NodeId target : scatter->target) value(target);
     value(scatter->body);
   } else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node)) {
-    for (const ArrayId operand : opaque->operation->operands) visit(operand);
+    for (const ArrayId operand : opaque->statement->operands) visit(operand);
   } else {
     const auto& repeat = std::get<RepeatStep>(step.node);
     for (const auto& carry : repeat.repeat->carries) visit(carry.init), visit(carry.next);
     for (const ArrayId stacked : repeat.repeat->stacked) visit(stacked);
-    for (const Step& inner : repeat.body) for_each_read(plan, inner, visit);
+    for (const Step& inner : repeat.body) for_each_read(stepped, inner, visit);
   }
 }
 
 std::vector<ArrayId> defined_by(const Step& step) {
   std::vector<ArrayId> list;
   if (const auto* nest = std::get_if<NestStep>(&step.node)) {
-    for (const Kernel& kernel : nest->kernels) list.push_back(kernel.result);
+    for (const FoldedCompute& folded : nest->computes) list.push_back(folded.result);
   } else if (const auto* contraction = std::get_if<ContractionStep>(&step.node)) {
-    list.push_back(contraction->kernel.result);
-    for (const Kernel& kernel : contraction->epilogue) list.push_back(kernel.result);
+    list.push_back(contraction->folded.result);
+    for (const FoldedCompute& folded : contraction->epilogue) list.push_back(folded.result);
   } else if (const auto* scatter = std::get_if<ScatterStep>(&step.node)) {
     list.push_back(scatter->result);
   } else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node)) {
-    list = opaque->operation->results;
+    list = opaque->statement->results;
   } else {
     list = std::get<RepeatStep>(step.node).repeat->results;
   }

@@ -1,4 +1,4 @@
-// What to emit, before how: a program as a list of steps over nodes. Dead statements are gone, views and cheap maps
+// What is emitted, before how: a program as a list of steps over nodes. Dead statements are gone, views and cheap maps
 // are folded into their readers, small reductions are written out, contractions are found, and statements that can
 // share their outer loop stand in one step.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace lightline::loops::plan {
 
-// One compute statement. Loops of extent 1 are gone.
-struct Kernel {
+// One compute statement, with what it folds in. Loops of extent 1 are gone.
+struct FoldedCompute {
   ArrayId result = none;
   std::vector<VarId> dims;     // the variable of each dimension of the result; `none` where the extent is 1
   std::vector<VarId> loops;    // outermost first
@@ -32,23 +32,23 @@ struct Kernel {
   VarId transposed = none;   // map: the loop along which a read is contiguous while the store is not
   bool scalar_only = false;  // has checked reads or a position reducer: not for vectors
 
-  // Loops that may be shared with other kernels.
+  // Loops that may be shared with other computes.
   size_t shared_loops() const { return transposed != none ? 0 : loops.size() - (tiled ? 1 : 0); }
 };
 
-// Kernels that share the outermost loop, in program order.
+// Computes that share the outermost loop, in program order.
 struct NestStep {
-  std::vector<Kernel> kernels;
+  std::vector<FoldedCompute> computes;
 };
 
 // result[batch, m, n] = sum k: a[batch, m, k] * b[batch, n, k], each of m, n, k a list of variables.
 struct ContractionStep {
-  Kernel kernel;
+  FoldedCompute folded;
   std::vector<VarId> batch, m, n, k;
   NodeId a = none;
   NodeId b = none;
   DType type = DType::f32;
-  std::vector<Kernel> epilogue;  // maps over the result's own domain, run while an element is at hand
+  std::vector<FoldedCompute> epilogue;  // maps over the result's own domain, applied to each element as it is finished
 };
 
 struct ScatterStep {
@@ -64,7 +64,7 @@ struct ScatterStep {
 };
 
 struct OpaqueStep {
-  const Opaque* operation = nullptr;
+  const Opaque* statement = nullptr;
   int number = 0;
 };
 
@@ -80,8 +80,9 @@ struct Step {
   std::variant<NestStep, ContractionStep, ScatterStep, OpaqueStep, RepeatStep> node;
 };
 
-struct Plan {
-  explicit Plan(const Program& source) : program(source), nodes(source), constant(source.arrays.size(), nullptr) {}
+struct SteppedProgram {
+  explicit SteppedProgram(const Program& source)
+      : program(source), nodes(source), constant(source.arrays.size(), nullptr) {}
   const Program& program;
   Nodes nodes;
   std::vector<Step> steps;
@@ -91,23 +92,23 @@ struct Plan {
 // Which arrays have memory of their own, by array; the others live inside one step.
 using Stored = std::vector<bool>;
 
-Result<Plan> make_plan(const Program& program);
+Result<SteppedProgram> make_steps(const Program& program);
 
 // Opaque statements in the order of the text; a step's number is its place here.
-std::vector<const Opaque*> opaque_operations(const Program& program);
+std::vector<const Opaque*> opaque_statements(const Program& program);
 
 // The arrays a step reads and defines. An inlined array appears in neither.
-void for_each_read(const Plan& plan, const Step& step, const std::function<void(ArrayId)>& visit);
+void for_each_read(const SteppedProgram& stepped, const Step& step, const std::function<void(ArrayId)>& visit);
 std::vector<ArrayId> defined_by(const Step& step);
 
-// ---- parts of make_plan ----
+// ---- parts of make_steps ----
 // Chooses how the innermost loop runs and sets points and cost.
-void classify(Nodes& nodes, const Program& program, Kernel& kernel);
-// Whether `kernel` may run inside the outermost loop of `step`, and gains from it.
-bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const Kernel& kernel);
-// A contraction worth packing, if the kernel is one.
-std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program& program, const Kernel& kernel);
-bool can_follow(const Nodes& nodes, const Program& program, const ContractionStep& step, const Kernel& kernel);
+void classify(Nodes& nodes, const Program& program, FoldedCompute& folded);
+// Whether `folded` may run inside the outermost loop of `step`, and gains from it.
+bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const FoldedCompute& folded);
+// A contraction worth packing, if the compute is one.
+std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program& program, const FoldedCompute& folded);
+bool can_follow(const Nodes& nodes, const Program& program, const ContractionStep& step, const FoldedCompute& folded);
 
 // Row-major strides of an array, in elements.
 std::vector<int64_t> row_major(const Shape& shape);

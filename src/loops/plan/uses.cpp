@@ -14,7 +14,7 @@ class UseFinder {
     uses_.arrays.resize(program.arrays.size());
   }
 
-  Uses run() {
+  ArrayUses run() {
     for (const Output& output : program_.outputs) need(output.array);
     block(program_.statements, 0);
     std::ranges::sort(uses_.live);
@@ -64,7 +64,7 @@ class UseFinder {
     for_each_expr(program_, root, [&](ExprId id) {
       const Expr& expr = program_.exprs[id];
       if (expr.kind != ExprKind::read) return;
-      Use& use = uses_.arrays[expr.args[0]];
+      ArrayUse& use = uses_.arrays[expr.args[0]];
       wanted_[expr.args[0]] = true;
       ++use.reads;
       use.reader = &statement;
@@ -98,16 +98,16 @@ class UseFinder {
   }
 
   const Program& program_;
-  Uses uses_;
+  ArrayUses uses_;
   std::vector<bool> wanted_;
   std::vector<int> depth_;
 };
 
 }  // namespace
 
-bool Uses::is_live(const Statement* statement) const { return std::ranges::binary_search(live, statement); }
+bool ArrayUses::is_live(const Statement* statement) const { return std::ranges::binary_search(live, statement); }
 
-Uses find_uses(const Program& program) { return UseFinder(program).run(); }
+ArrayUses find_uses(const Program& program) { return UseFinder(program).run(); }
 
 bool has_checked_read(const Program& program, ExprId root) {
   bool found = false;

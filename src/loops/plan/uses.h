@@ -8,7 +8,7 @@
 namespace lightline::loops::plan {
 
 // How an array that a statement defines is used by live statements.
-struct Use {
+struct ArrayUse {
   int reads = 0;                      // read expressions
   int others = 0;                     // outputs, operands, initial and yielded arrays: they need it in memory
   const Statement* reader = nullptr;  // of the last read
@@ -17,13 +17,13 @@ struct Use {
   bool crosses_block = false;  // a read inside a repeat of an array from outside it
 };
 
-struct Uses {
-  std::vector<Use> arrays;
+struct ArrayUses {
+  std::vector<ArrayUse> arrays;
   std::vector<const Statement*> live;  // sorted
   bool is_live(const Statement* statement) const;
 };
 
-Uses find_uses(const Program& program);
+ArrayUses find_uses(const Program& program);
 
 // A read that must be checked when the program runs: data-dependent, without a fill.
 bool has_checked_read(const Program& program, ExprId expr);

@@ -43,7 +43,7 @@ Sum IndexAlgebra::index(loops::IndexId index, int64_t extent) {
   return {0, {{intern({Atom::Kind::index, index, 0, {}, {0, std::max<int64_t>(extent - 1, 0)}}), 1}}};
 }
 
-Sum IndexAlgebra::expression(loops::ExprId expr, Range range) {
+Sum IndexAlgebra::expression(loops::ExprId expr, Interval range) {
   return {0, {{intern({Atom::Kind::expression, expr, 0, {}, range}), 1}}};
 }
 
@@ -91,10 +91,10 @@ Sum IndexAlgebra::recombine(Sum sum) {
   return sum;
 }
 
-Range IndexAlgebra::range(const Sum& sum) const {
+Interval IndexAlgebra::range(const Sum& sum) const {
   __int128 low = sum.constant, high = sum.constant;
   for (const auto& [atom, coefficient] : sum.terms) {
-    const Range r = atoms_[atom].range;
+    const Interval r = atoms_[atom].range;
     low += __int128(coefficient) * (coefficient > 0 ? r.low : r.high);
     high += __int128(coefficient) * (coefficient > 0 ? r.high : r.low);
   }
@@ -119,7 +119,7 @@ Sum IndexAlgebra::div(const Sum& a, int64_t divisor) {
   if (divisor == 1) return a;
   Sum quotient, rest;
   split(a, divisor, quotient, rest);
-  const Range r = range(rest);
+  const Interval r = range(rest);
   if (r.low >= 0 && r.high < divisor) return quotient;
   const int64_t g = common_divisor(rest, divisor);
   if (g > 1) return add(quotient, div(divided(rest, g), divisor / g));
@@ -139,7 +139,7 @@ Sum IndexAlgebra::mod(const Sum& a, int64_t divisor) {
   if (divisor == 1) return {};
   Sum quotient, rest;
   split(a, divisor, quotient, rest);
-  const Range r = range(rest);
+  const Interval r = range(rest);
   if (r.low >= 0 && r.high < divisor) return rest;
   const int64_t g = common_divisor(rest, divisor);
   if (g > 1) return scale(mod(divided(rest, g), divisor / g), g);

@@ -19,7 +19,7 @@ struct Sum {
   bool operator==(const Sum&) const = default;
 };
 
-struct Range {
+struct Interval {
   int64_t low = 0;
   int64_t high = 0;
 };
@@ -27,7 +27,7 @@ struct Range {
 class IndexAlgebra {
  public:
   Sum index(loops::IndexId index, int64_t extent);
-  Sum expression(loops::ExprId expr, Range range);  // an integer value that is not a loop index
+  Sum expression(loops::ExprId expr, Interval range);  // an integer value that is not a loop index
   static Sum constant(int64_t value) { return {value, {}}; }
 
   Sum add(const Sum& a, const Sum& b) { return add_scaled(a, b, 1); }
@@ -36,7 +36,7 @@ class IndexAlgebra {
   Sum div(const Sum& a, int64_t divisor);  // floor; divisor > 0
   Sum mod(const Sum& a, int64_t divisor);
 
-  Range range(const Sum& sum) const;
+  Interval range(const Sum& sum) const;
   // Appends the expression to the program.
   loops::ExprId emit(loops::Program& program, const Sum& sum) const;
 
@@ -50,7 +50,7 @@ class IndexAlgebra {
     uint32_t id;  // IndexId or ExprId
     int64_t divisor;
     Sum inner;
-    Range range;
+    Interval range;
   };
   AtomId intern(Atom atom);
   Sum recombine(Sum sum);

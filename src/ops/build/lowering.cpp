@@ -23,11 +23,11 @@ int64_t product(std::span<const int64_t> extents) {
   return count;
 }
 
-int64_t Tensor::size() const { return product(shape); }
+int64_t SymbolicTensor::size() const { return product(shape); }
 
 // ---- values ----
 
-Tensor Lowering::fresh(DType dtype, Shape shape) {
+SymbolicTensor Lowering::fresh(DType dtype, Shape shape) {
   for (const int64_t extent : shape) require(extent >= 0, "a result has a negative extent");
   product(shape);
   const ArrayId array = program_.add_array("", dtype, shape);
@@ -35,15 +35,15 @@ Tensor Lowering::fresh(DType dtype, Shape shape) {
   return {uint32_t(storages_.size() - 1), none, dtype, std::move(shape)};
 }
 
-Tensor Lowering::input(std::string name, DType dtype, Shape shape) {
-  Tensor tensor = fresh(dtype, std::move(shape));
+SymbolicTensor Lowering::input(std::string name, DType dtype, Shape shape) {
+  SymbolicTensor tensor = fresh(dtype, std::move(shape));
   const ArrayId array = storages_[tensor.storage].array;
   program_.arrays[array].name = unique_name(name);
   program_.inputs.push_back(array);
   return tensor;
 }
 
-ArrayId Lowering::array_of(const Tensor& tensor) {
+ArrayId Lowering::array_of(const SymbolicTensor& tensor) {
   const ArrayId base = storages_[tensor.storage].array;
   if (tensor.view == none) return base;
   NamedView& named = named_views_[uint64_t(tensor.storage) << 32 | tensor.view];
@@ -53,7 +53,7 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
   const size_t mark = algebra_.mark();
   const Indices index = new_indices(tensor.shape, IndexKind::parallel, compute.loops);
   std::vector<Sum> coordinates;
-  for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
   const std::vector<Sum> own = coordinates, viewed = through_view(tensor.view, std::move(coordinates));
   if (viewed == own && program_.arrays[base].shape == tensor.shape) {  // views that undo each other
     algebra_.release(mark);
@@ -71,11 +71,11 @@ ArrayId Lowering::array_of(const Tensor& tensor) {
   return result;
 }
 
-void Lowering::write(const Tensor& target, const Tensor& value) {
+void Lowering::write(const SymbolicTensor& target, const SymbolicTensor& value) {
   require(target.shape == value.shape || broadcast(target.shape, value.shape) == target.shape,
           "a value that is written does not fit the tensor");
   if (target.view == none) {
-    const Tensor whole =
+    const SymbolicTensor whole =
         value.shape == target.shape && value.view == none && value.dtype == target.dtype &&
                 value.storage != target.storage
             ? value
@@ -92,7 +92,7 @@ void Lowering::write(const Tensor& target, const Tensor& value) {
   ++depth_;
   const Indices index = new_indices(target.shape, IndexKind::parallel, scatter.domain);
   std::vector<Sum> coordinates;
-  for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
   for (const Sum& sum : through_view(target.view, std::move(coordinates)))
     scatter.target.push_back(algebra_.emit(program_, sum));
   scatter.body = convert(read_broadcast(value, index), target.dtype).id;
@@ -129,7 +129,7 @@ void Lowering::end_group() {
 }
 
 void Lowering::name_arrays(size_t first, std::string_view node,
-                           const std::vector<std::pair<Tensor, std::string>>& results) {
+                           const std::vector<std::pair<SymbolicTensor, std::string>>& results) {
   for (const auto& [tensor, name] : results) {
     if (tensor.view != none) continue;
     loops::Array& array = program_.arrays[storages_[tensor.storage].array];
@@ -169,7 +169,7 @@ Indices Lowering::new_indices(const Shape& extents, IndexKind kind, std::vector<
   return result;
 }
 
-Tensor Lowering::map(DType dtype, Shape shape, const Body& body) {
+SymbolicTensor Lowering::map(DType dtype, Shape shape, const Body& body) {
   loops::Compute compute;
   const size_t mark = algebra_.mark();
   ++depth_;
@@ -177,14 +177,14 @@ Tensor Lowering::map(DType dtype, Shape shape, const Body& body) {
   compute.body = convert(body(index), dtype).id;
   --depth_;
   algebra_.release(mark);
-  const Tensor result = fresh(dtype, std::move(shape));
+  const SymbolicTensor result = fresh(dtype, std::move(shape));
   compute.result = storages_[result.storage].array;
   push({std::move(compute)});
   return result;
 }
 
-Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
-                        std::optional<DType> accumulator) {
+SymbolicTensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
+                                std::optional<DType> accumulator) {
   if (extents.empty() && reducer != Reducer::argmax && reducer != Reducer::argmin)
     return map(dtype, std::move(shape), [&](const Indices& i) { return body(i, {}); });
   loops::Compute compute;
@@ -193,7 +193,7 @@ Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& 
   const Indices index = new_indices(shape, IndexKind::parallel, compute.loops);
   const Indices reduced = new_indices(extents.empty() ? Shape{1} : extents, IndexKind::reduce, compute.reduced);
   const bool position = reducer == Reducer::argmax || reducer == Reducer::argmin;
-  Ex value = body(index, reduced);
+  Scalar value = body(index, reduced);
   if (accumulator) {
     compute.has_accumulator = true;
     compute.accumulator = *accumulator;
@@ -204,23 +204,23 @@ Tensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& 
   compute.reducer = reducer;
   --depth_;
   algebra_.release(mark);
-  const Tensor result = fresh(dtype, std::move(shape));
+  const SymbolicTensor result = fresh(dtype, std::move(shape));
   compute.result = storages_[result.storage].array;
   push({std::move(compute)});
   return result;
 }
 
-Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
-                      const std::function<Ex(const Indices&, const Self&)>& body) {
+SymbolicTensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
+                              const std::function<Scalar(const Indices&, const Self&)>& body) {
   require(dim >= 0 && dim < int64_t(shape.size()), "a scan runs along a dimension of its result");
-  const Tensor result = fresh(dtype, shape);
+  const SymbolicTensor result = fresh(dtype, shape);
   loops::Compute compute;
   compute.result = storages_[result.storage].array;
   const size_t mark = algebra_.mark();
   ++depth_;
   const Indices index = new_indices(shape, IndexKind::parallel, compute.loops);
   program_.indices[compute.loops[size_t(dim)]].kind = IndexKind::scan;
-  const Self self = [&](int64_t distance, Literal fill) -> Ex {
+  const Self self = [&](int64_t distance, Literal fill) -> Scalar {
     std::vector<ExprId> subscripts;
     for (size_t i = 0; i < index.size(); ++i) {
       // the scan index must show even if its extent is 1
@@ -238,8 +238,8 @@ Tensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
   return result;
 }
 
-Tensor Lowering::scatter(Reducer reducer, const Tensor& init, const Shape& domain,
-                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
+SymbolicTensor Lowering::scatter(Reducer reducer, const SymbolicTensor& init, const Shape& domain,
+                                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
   const ArrayId base = array_of(init);
   loops::Scatter scatter;
   scatter.reducer = reducer;
@@ -249,18 +249,18 @@ Tensor Lowering::scatter(Reducer reducer, const Tensor& init, const Shape& domai
   ++depth_;
   const Indices index = new_indices(domain, IndexKind::parallel, scatter.domain);
   const ScatterWrite write = body(index);
-  for (const Ix& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
+  for (const Subscript& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
   scatter.body = convert(write.value, init.dtype).id;
   --depth_;
   algebra_.release(mark);
-  const Tensor result = fresh(init.dtype, init.shape);
+  const SymbolicTensor result = fresh(init.dtype, init.shape);
   scatter.result = storages_[result.storage].array;
   push({std::move(scatter)});
   return result;
 }
 
-Tensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
-                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
+SymbolicTensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
+                                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
   loops::Scatter scatter;
   scatter.reducer = reducer;
   scatter.init_literal = program_.literal(init);
@@ -269,30 +269,30 @@ Tensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer
   ++depth_;
   const Indices index = new_indices(domain, IndexKind::parallel, scatter.domain);
   const ScatterWrite write = body(index);
-  for (const Ix& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
+  for (const Subscript& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
   scatter.body = convert(write.value, dtype).id;
   --depth_;
   algebra_.release(mark);
-  const Tensor result = fresh(dtype, std::move(shape));
+  const SymbolicTensor result = fresh(dtype, std::move(shape));
   scatter.result = storages_[result.storage].array;
   push({std::move(scatter)});
   return result;
 }
 
-Tensor Lowering::constant(DType dtype, Shape shape, std::vector<Literal> values) {
-  const Tensor result = fresh(dtype, std::move(shape));
+SymbolicTensor Lowering::constant(DType dtype, Shape shape, std::vector<Literal> values) {
+  const SymbolicTensor result = fresh(dtype, std::move(shape));
   push({loops::Constant{storages_[result.storage].array, std::move(values)}});
   return result;
 }
 
-std::vector<Tensor> Lowering::opaque(std::string name, const std::vector<Tensor>& operands,
-                                     std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                                     const std::vector<std::pair<DType, Shape>>& results) {
+std::vector<SymbolicTensor> Lowering::opaque(std::string name, const std::vector<SymbolicTensor>& operands,
+                                             std::vector<std::pair<std::string, loops::Attribute>> attributes,
+                                             const std::vector<std::pair<DType, Shape>>& results) {
   loops::Opaque opaque;
   opaque.name = std::move(name);
-  for (const Tensor& operand : operands) opaque.operands.push_back(array_of(operand));
+  for (const SymbolicTensor& operand : operands) opaque.operands.push_back(array_of(operand));
   opaque.attributes = std::move(attributes);
-  std::vector<Tensor> tensors;
+  std::vector<SymbolicTensor> tensors;
   for (const auto& [dtype, shape] : results) {
     tensors.push_back(fresh(dtype, shape));
     opaque.results.push_back(storages_[tensors.back().storage].array);
@@ -301,16 +301,17 @@ std::vector<Tensor> Lowering::opaque(std::string name, const std::vector<Tensor>
   return tensors;
 }
 
-std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& init,
-                                     const std::function<RepeatYield(const Ix&, const std::vector<Tensor>&)>& body) {
+std::vector<SymbolicTensor> Lowering::repeat(
+    int64_t count, const std::vector<SymbolicTensor>& init,
+    const std::function<RepeatYield(const Subscript&, const std::vector<SymbolicTensor>&)>& body) {
   loops::Repeat repeat;
   std::vector<ArrayId> starts;
-  for (const Tensor& tensor : init) starts.push_back(array_of(tensor));
+  for (const SymbolicTensor& tensor : init) starts.push_back(array_of(tensor));
   repeat.counter =
       program_.add_index(repeat_depth_ == 0 ? "step" : fmt::format("step{}", repeat_depth_), count, IndexKind::repeat);
   const size_t mark = algebra_.mark();
-  const Ix step{this, algebra_.index(repeat.counter, count)};
-  std::vector<Tensor> carried;
+  const Subscript step{this, algebra_.index(repeat.counter, count)};
+  std::vector<SymbolicTensor> carried;
   for (size_t i = 0; i < init.size(); ++i) {
     carried.push_back(fresh(init[i].dtype, init[i].shape));
     repeat.carries.push_back({storages_[carried.back().storage].array, starts[i], none});
@@ -321,49 +322,49 @@ std::vector<Tensor> Lowering::repeat(int64_t count, const std::vector<Tensor>& i
   RepeatYield yield = body(step, carried);
   require(yield.next.size() == init.size(), "a repeat yields every carried tensor");
   for (size_t i = 0; i < init.size(); ++i) repeat.carries[i].next = array_of(yield.next[i]);
-  for (const Tensor& stacked : yield.stacked) repeat.stacked.push_back(array_of(stacked));
+  for (const SymbolicTensor& stacked : yield.stacked) repeat.stacked.push_back(array_of(stacked));
   --repeat_depth_;
   block_ = outer;
   algebra_.release(mark);
-  std::vector<Tensor> results;
-  for (const Tensor& tensor : init) results.push_back(fresh(tensor.dtype, tensor.shape));
-  for (const Tensor& tensor : yield.stacked) {
+  std::vector<SymbolicTensor> results;
+  for (const SymbolicTensor& tensor : init) results.push_back(fresh(tensor.dtype, tensor.shape));
+  for (const SymbolicTensor& tensor : yield.stacked) {
     Shape shape{count};
     shape.insert(shape.end(), tensor.shape.begin(), tensor.shape.end());
     results.push_back(fresh(tensor.dtype, std::move(shape)));
   }
-  for (const Tensor& tensor : results) repeat.results.push_back(storages_[tensor.storage].array);
+  for (const SymbolicTensor& tensor : results) repeat.results.push_back(storages_[tensor.storage].array);
   push({std::move(repeat)});
   return results;
 }
 
 // ---- tensors known by formula ----
 
-void Lowering::know(const Tensor& fresh, Formula formula) {
+void Lowering::know(const SymbolicTensor& fresh, Formula formula) {
   LL_CHECK(fresh.view == none);
   formulas_.insert_or_assign(fresh.storage, std::move(formula));
 }
 
-const Formula* Lowering::formula_of(const Tensor& tensor) const {
+const Formula* Lowering::formula_of(const SymbolicTensor& tensor) const {
   const auto found = formulas_.find(tensor.storage);
   return found == formulas_.end() ? nullptr : &found->second;
 }
 
-std::optional<Ix> Lowering::known_index(const Tensor& tensor, const Indices& at) {
+std::optional<Subscript> Lowering::known_index(const SymbolicTensor& tensor, const Indices& at) {
   const Formula* formula = formula_of(tensor);
   if (!formula || !formula->index) return std::nullopt;
   return formula->index(stored_indices(tensor, at));
 }
 
-std::optional<int64_t> Lowering::known_constant(const Tensor& tensor) {
+std::optional<int64_t> Lowering::known_constant(const SymbolicTensor& tensor) {
   if (tensor.size() != 1) return std::nullopt;
   const auto index = known_index(tensor, Indices(tensor.shape.size(), constant_index(0)));
   return index && index->sum.terms.empty() ? std::optional(index->sum.constant) : std::nullopt;
 }
 
-Indices Lowering::stored_indices(const Tensor& tensor, const Indices& index) {
+Indices Lowering::stored_indices(const SymbolicTensor& tensor, const Indices& index) {
   std::vector<Sum> coordinates;
-  for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
   if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
   Indices stored;
   for (Sum& sum : coordinates) stored.push_back({this, std::move(sum)});
@@ -372,7 +373,7 @@ Indices Lowering::stored_indices(const Tensor& tensor, const Indices& index) {
 
 // ---- reading ----
 
-Ex Lowering::read(const Tensor& tensor, const Indices& index) {
+Scalar Lowering::read(const SymbolicTensor& tensor, const Indices& index) {
   require(int64_t(index.size()) == tensor.rank(),
           fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
   const Formula* formula = formula_of(tensor);
@@ -383,34 +384,34 @@ Ex Lowering::read(const Tensor& tensor, const Indices& index) {
   return formula->value ? formula->value(stored) : read_stored(tensor, index);
 }
 
-Ex Lowering::read_stored(const Tensor& tensor, const Indices& index) {
+Scalar Lowering::read_stored(const SymbolicTensor& tensor, const Indices& index) {
   std::vector<Sum> coordinates;
-  for (const Ix& ix : index) coordinates.push_back(ix.sum);
+  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
   if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
   std::vector<ExprId> subscripts;
   for (const Sum& sum : coordinates) subscripts.push_back(algebra_.emit(program_, sum));
   return {this, program_.read(storages_[tensor.storage].array, subscripts), compute_type(tensor.dtype), false};
 }
 
-Ex Lowering::read(const Tensor& tensor, const Indices& index, Literal fill) {
+Scalar Lowering::read(const SymbolicTensor& tensor, const Indices& index, Literal fill) {
   require(int64_t(index.size()) == tensor.rank(),
           fmt::format("a tensor of rank {} is read with {} subscripts", tensor.rank(), index.size()));
   bool inside = true;
   for (size_t i = 0; i < index.size(); ++i) {
-    const Range range = algebra_.range(index[i].sum);
+    const Interval range = algebra_.range(index[i].sum);
     inside &= range.low >= 0 && range.high < tensor.shape[i];
   }
   if (inside) return read(tensor, index);
   // Outside is outside the view, so the view needs a name of its own.
   const ArrayId array = array_of(tensor);
   std::vector<ExprId> subscripts;
-  for (const Ix& ix : index) subscripts.push_back(algebra_.emit(program_, ix.sum));
+  for (const Subscript& ix : index) subscripts.push_back(algebra_.emit(program_, ix.sum));
   if (tensor.dtype != DType::boolean && fill.kind == Literal::Kind::boolean) fill = Literal::of(fill.integer);
   if (tensor.dtype == DType::boolean && fill.kind != Literal::Kind::boolean) fill = Literal::of_bool(fill.integer != 0);
   return {this, program_.read(array, subscripts, fill), compute_type(tensor.dtype), false};
 }
 
-Ex Lowering::read_broadcast(const Tensor& tensor, const Indices& index) {
+Scalar Lowering::read_broadcast(const SymbolicTensor& tensor, const Indices& index) {
   require(tensor.shape.size() <= index.size(), "a tensor has more dimensions than the loops that read it");
   Indices own;
   const size_t skip = index.size() - tensor.shape.size();

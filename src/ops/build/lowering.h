@@ -21,6 +21,8 @@ using loops::Function;
 using loops::Literal;
 using loops::Reducer;
 
+inline Literal zero() { return Literal::of(int64_t(0)); }
+
 // Thrown by a definition when the node's arguments make no sense; `lower` turns it into an Error that names the node.
 struct OpError {
   ErrorCode code;
@@ -34,7 +36,7 @@ inline void require(bool condition, std::string_view message) {
 class Lowering;
 
 // A scalar expression under construction. Operators join values of one compute type; numbers join any.
-struct Ex {
+struct Scalar {
   Lowering* lowering = nullptr;
   loops::ExprId id = loops::none;
   DType type = DType::f32;  // compute type
@@ -42,14 +44,14 @@ struct Ex {
 };
 
 // An integer subscript under construction. Affine arithmetic, div and mod by constants.
-struct Ix {
+struct Subscript {
   Lowering* lowering = nullptr;
   Sum sum;
 };
-using Indices = std::vector<Ix>;
+using Indices = std::vector<Subscript>;
 
 // A tensor of the source program: some storage seen through a chain of views.
-struct Tensor {
+struct SymbolicTensor {
   uint32_t storage = loops::none;
   uint32_t view = loops::none;  // into Lowering's views; none: the storage as it is
   DType dtype = DType::f32;
@@ -61,11 +63,11 @@ struct Tensor {
 // What every element of a tensor is, as an expression in its indices that reads nothing: a constant, an iota, the
 // counter of a loop, and what is computed from them. Reads of such a tensor take the expression.
 struct Formula {
-  std::function<std::optional<Ix>(const Indices&)> index;  // an integer that fits the dtype, as a subscript
-  std::function<Ex(const Indices&)> value;                 // in the compute type of the tensor's dtype
-  std::optional<Literal> constant;                         // the same value everywhere, known now
-  std::optional<int64_t> iota;                             // the dimension whose index is the value
-  int weight = 1;                                          // length of the expression
+  std::function<std::optional<Subscript>(const Indices&)> index;  // an integer that fits the dtype, as a subscript
+  std::function<Scalar(const Indices&)> value;                    // in the compute type of the tensor's dtype
+  std::optional<Literal> constant;                                // the same value everywhere, known now
+  std::optional<int64_t> iota;                                    // the dimension whose index is the value
+  int weight = 1;                                                 // length of the expression
 };
 
 // One coordinate of the viewed tensor: constant + sum of coefficient * coordinate of the view.
@@ -76,12 +78,12 @@ struct AffineRow {
 
 struct ScatterWrite {
   Indices target;
-  Ex value;
+  Scalar value;
 };
 
 struct RepeatYield {
-  std::vector<Tensor> next;
-  std::vector<Tensor> stacked;
+  std::vector<SymbolicTensor> next;
+  std::vector<SymbolicTensor> stacked;
 };
 
 class Lowering {
@@ -93,82 +95,89 @@ class Lowering {
   loops::Program& program() { return program_; }
 
   // ---- values ----
-  Tensor input(std::string name, DType dtype, Shape shape);
+  SymbolicTensor input(std::string name, DType dtype, Shape shape);
   // The array that holds a tensor; a view gets a `view` statement of its own first.
-  loops::ArrayId array_of(const Tensor& tensor);
+  loops::ArrayId array_of(const SymbolicTensor& tensor);
   // Writes through a tensor: every view of the same storage sees it from here on.
-  void write(const Tensor& target, const Tensor& value);
-  bool same_storage(const Tensor& a, const Tensor& b) const { return a.storage == b.storage; }
+  void write(const SymbolicTensor& target, const SymbolicTensor& value);
+  bool same_storage(const SymbolicTensor& a, const SymbolicTensor& b) const { return a.storage == b.storage; }
 
   // ---- statements ----
-  using Body = std::function<Ex(const Indices&)>;
-  using ReduceBody = std::function<Ex(const Indices& index, const Indices& reduced)>;
+  using Body = std::function<Scalar(const Indices&)>;
+  using ReduceBody = std::function<Scalar(const Indices& index, const Indices& reduced)>;
   // Each element by its index. The value is converted to `dtype`.
-  Tensor map(DType dtype, Shape shape, const Body& body);
+  SymbolicTensor map(DType dtype, Shape shape, const Body& body);
   // Reduction over a box of `extents`. The body's own type is what is accumulated (bool for all and any).
-  Tensor reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
-                std::optional<DType> accumulator = {});
+  SymbolicTensor reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
+                        std::optional<DType> accumulator = {});
   // A recurrence along `dim`; `self(distance, fill)` is the element `distance` steps earlier at the same other indices.
-  using Self = std::function<Ex(int64_t distance, Literal fill)>;
-  Tensor scan(DType dtype, Shape shape, int64_t dim, const std::function<Ex(const Indices&, const Self&)>& body);
-  Tensor scatter(Reducer reducer, const Tensor& init, const Shape& domain,
-                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
-  Tensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
-                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
-  Tensor constant(DType dtype, Shape shape, std::vector<Literal> values);
-  std::vector<Tensor> opaque(std::string name, const std::vector<Tensor>& operands,
-                             std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                             const std::vector<std::pair<DType, Shape>>& results);
+  using Self = std::function<Scalar(int64_t distance, Literal fill)>;
+  SymbolicTensor scan(DType dtype, Shape shape, int64_t dim,
+                      const std::function<Scalar(const Indices&, const Self&)>& body);
+  SymbolicTensor scatter(Reducer reducer, const SymbolicTensor& init, const Shape& domain,
+                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  SymbolicTensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
+                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  SymbolicTensor constant(DType dtype, Shape shape, std::vector<Literal> values);
+  std::vector<SymbolicTensor> opaque(std::string name, const std::vector<SymbolicTensor>& operands,
+                                     std::vector<std::pair<std::string, loops::Attribute>> attributes,
+                                     const std::vector<std::pair<DType, Shape>>& results);
   // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
-  std::vector<Tensor> repeat(
-      int64_t count, const std::vector<Tensor>& init,
-      const std::function<RepeatYield(const Ix& step, const std::vector<Tensor>& carried)>& body);
+  std::vector<SymbolicTensor> repeat(
+      int64_t count, const std::vector<SymbolicTensor>& init,
+      const std::function<RepeatYield(const Subscript& step, const std::vector<SymbolicTensor>& carried)>& body);
 
   // ---- views: no statement, no memory ----
-  Tensor view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);  // one row per dimension of `base`
-  Tensor reshape(const Tensor& base, Shape shape);                            // same number of elements, row-major
-  Tensor permute(const Tensor& base, const std::vector<int64_t>& order);
-  Tensor transpose(const Tensor& base, int64_t a, int64_t b);
-  Tensor slice(const Tensor& base, int64_t dim, int64_t start, int64_t length,
-               int64_t step = 1);  // step may be negative
-  Tensor select(const Tensor& base, int64_t dim, int64_t index);
-  Tensor select(const Tensor& base, int64_t dim, const Ix& step);  // of a repeat, inside its block
+  SymbolicTensor view(const SymbolicTensor& base, Shape shape,
+                      std::vector<AffineRow> rows);                 // one row per dimension of `base`
+  SymbolicTensor reshape(const SymbolicTensor& base, Shape shape);  // same number of elements, row-major
+  SymbolicTensor permute(const SymbolicTensor& base, const std::vector<int64_t>& order);
+  SymbolicTensor transpose(const SymbolicTensor& base, int64_t a, int64_t b);
+  SymbolicTensor slice(const SymbolicTensor& base, int64_t dim, int64_t start, int64_t length,
+                       int64_t step = 1);  // step may be negative
+  SymbolicTensor select(const SymbolicTensor& base, int64_t dim, int64_t index);
+  SymbolicTensor select(const SymbolicTensor& base, int64_t dim,
+                        const Subscript& step);  // of a repeat, inside its block
   // The box of extents `shape` that begins at `start`, subscripts that hold in the block: of a repeat's counter.
-  Tensor window(const Tensor& base, const Indices& start, Shape shape);
-  Tensor expand(const Tensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
-  Tensor unsqueeze(const Tensor& base, int64_t dim);
-  Tensor squeeze(const Tensor& base, int64_t dim);
-  Tensor whole(const Tensor& tensor) const;        // the storage that a tensor shows, as it is
-  int64_t storage_offset(const Tensor& tensor);    // row-major place of its first element in the storage
-  Tensor cast(const Tensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
-  Tensor copy(const Tensor& tensor);
+  SymbolicTensor window(const SymbolicTensor& base, const Indices& start, Shape shape);
+  SymbolicTensor expand(const SymbolicTensor& base, Shape shape);  // broadcast to `shape`, aligned at the right
+  SymbolicTensor unsqueeze(const SymbolicTensor& base, int64_t dim);
+  SymbolicTensor squeeze(const SymbolicTensor& base, int64_t dim);
+  SymbolicTensor whole(const SymbolicTensor& tensor) const;  // the storage that a tensor shows, as it is
+  int64_t storage_offset(const SymbolicTensor& tensor);      // row-major place of its first element in the storage
+  SymbolicTensor cast(const SymbolicTensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
+  SymbolicTensor copy(const SymbolicTensor& tensor);
 
   // ---- tensors known by formula ----
-  void know(const Tensor& fresh, Formula formula);        // of a tensor that was just made
-  const Formula* formula_of(const Tensor& tensor) const;  // of the storage that a tensor shows; null if there is none
-  std::optional<Ix> known_index(const Tensor& tensor, const Indices& at);  // an element, if a subscript can say it
-  std::optional<int64_t> known_constant(const Tensor& tensor);             // the one element of an integer tensor
+  void know(const SymbolicTensor& fresh, Formula formula);  // of a tensor that was just made
+  const Formula* formula_of(
+      const SymbolicTensor& tensor) const;  // of the storage that a tensor shows; null if there is none
+  std::optional<Subscript> known_index(const SymbolicTensor& tensor,
+                                       const Indices& at);              // an element, if a subscript can express it
+  std::optional<int64_t> known_constant(const SymbolicTensor& tensor);  // the one element of an integer tensor
 
   // ---- reading ----
-  Ex read(const Tensor& tensor, const Indices& index);
-  Ex read(const Tensor& tensor, const Indices& index, Literal fill);  // the fill outside the tensor
-  Ex read_broadcast(const Tensor& tensor, const Indices& index);      // aligned at the right; extents of 1 repeat
+  Scalar read(const SymbolicTensor& tensor, const Indices& index);
+  Scalar read(const SymbolicTensor& tensor, const Indices& index, Literal fill);  // the fill outside the tensor
+  Scalar read_broadcast(const SymbolicTensor& tensor,
+                        const Indices& index);  // aligned at the right; extents of 1 repeat
 
   // ---- expressions ----
-  Ex literal(Literal value);
-  Ex call(Function function, Ex a, Ex b = {}, Ex c = {});
-  Ex convert(Ex value, DType dtype);  // to the compute type of `dtype`; storing does the last rounding
-  Ex rounded(Ex value, DType dtype);  // rounds to `dtype` here and now
-  Ex value(const Ix& index);          // as an i64 value
-  Ix index(Ex integer, Range range = {INT64_MIN / 4, INT64_MAX / 4});
-  Ix constant_index(int64_t value) { return {this, IndexAlgebra::constant(value)}; }
+  Scalar literal(Literal value);
+  Scalar call(Function function, Scalar a, Scalar b = {}, Scalar c = {});
+  Scalar convert(Scalar value, DType dtype);  // to the compute type of `dtype`; storing does the last rounding
+  Scalar rounded(Scalar value, DType dtype);  // rounds to `dtype` here and now
+  Scalar value(const Subscript& index);       // as an i64 value
+  Subscript index(Scalar integer, Interval range = {INT64_MIN / 4, INT64_MAX / 4});
+  Subscript constant_index(int64_t value) { return {this, IndexAlgebra::constant(value)}; }
   IndexAlgebra& algebra() { return algebra_; }
 
   // ---- groups and names, used by `lower` ----
   void begin_group(std::string name);
   void end_group();
   // Names the arrays from `first` on: results by the given names, the rest after the node.
-  void name_arrays(size_t first, std::string_view node, const std::vector<std::pair<Tensor, std::string>>& results);
+  void name_arrays(size_t first, std::string_view node,
+                   const std::vector<std::pair<SymbolicTensor, std::string>>& results);
 
  private:
   struct Storage {
@@ -186,10 +195,10 @@ class Lowering {
     loops::ArrayId array = loops::none;
   };
 
-  Tensor fresh(DType dtype, Shape shape);
-  Indices stored_indices(const Tensor& tensor, const Indices& index);
-  Ex read_stored(const Tensor& tensor, const Indices& index);
-  Tensor add_view(const Tensor& base, Shape shape, std::vector<AffineRow> rows);
+  SymbolicTensor fresh(DType dtype, Shape shape);
+  Indices stored_indices(const SymbolicTensor& tensor, const Indices& index);
+  Scalar read_stored(const SymbolicTensor& tensor, const Indices& index);
+  SymbolicTensor add_view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows);
   std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates);
   void push(loops::Statement statement);
   loops::IndexId new_index(int64_t extent, loops::IndexKind kind, size_t ordinal);
@@ -212,26 +221,27 @@ class Lowering {
   int repeat_depth_ = 0;  // open repeat blocks
 };
 
-// ---- arithmetic on Ex: joins two of one type, or one with a number ----
-Ex operator+(Ex a, Ex b);
-Ex operator-(Ex a, Ex b);
-Ex operator*(Ex a, Ex b);
-Ex operator/(Ex a, Ex b);
-Ex operator-(Ex a);
-Ex operator==(Ex a, Ex b);
-Ex operator!=(Ex a, Ex b);
-Ex operator<(Ex a, Ex b);
-Ex operator<=(Ex a, Ex b);
-Ex operator>(Ex a, Ex b);
-Ex operator>=(Ex a, Ex b);
-Ex operator&&(Ex a, Ex b);
-Ex operator||(Ex a, Ex b);
-Ex operator!(Ex a);
-Ex number(const Ex& like, double value);  // a literal beside `like`; whole numbers stay integers for integer types
-Ex number(const Ex& like, int64_t value);
-#define LL_NUMBER_OPERATOR(op)                                        \
-  inline Ex operator op(Ex a, double b) { return a op number(a, b); } \
-  inline Ex operator op(double a, Ex b) { return number(b, a) op b; }
+// ---- arithmetic on Scalar: joins two of one type, or one with a number ----
+Scalar operator+(Scalar a, Scalar b);
+Scalar operator-(Scalar a, Scalar b);
+Scalar operator*(Scalar a, Scalar b);
+Scalar operator/(Scalar a, Scalar b);
+Scalar operator-(Scalar a);
+Scalar operator==(Scalar a, Scalar b);
+Scalar operator!=(Scalar a, Scalar b);
+Scalar operator<(Scalar a, Scalar b);
+Scalar operator<=(Scalar a, Scalar b);
+Scalar operator>(Scalar a, Scalar b);
+Scalar operator>=(Scalar a, Scalar b);
+Scalar operator&&(Scalar a, Scalar b);
+Scalar operator||(Scalar a, Scalar b);
+Scalar operator!(Scalar a);
+Scalar number(const Scalar& like,
+              double value);  // a literal beside `like`; whole numbers stay integers for integer types
+Scalar number(const Scalar& like, int64_t value);
+#define LL_NUMBER_OPERATOR(op)                                                \
+  inline Scalar operator op(Scalar a, double b) { return a op number(a, b); } \
+  inline Scalar operator op(double a, Scalar b) { return number(b, a) op b; }
 LL_NUMBER_OPERATOR(+)
 LL_NUMBER_OPERATOR(-)
 LL_NUMBER_OPERATOR(*)
@@ -243,28 +253,28 @@ LL_NUMBER_OPERATOR(<=)
 LL_NUMBER_OPERATOR(>)
 LL_NUMBER_OPERATOR(>=)
 #undef LL_NUMBER_OPERATOR
-Ex call(Function function, Ex a);
-Ex call(Function function, Ex a, Ex b);
-Ex select(Ex condition, Ex yes, Ex no);
-inline Ex select(Ex condition, Ex yes, double no) { return select(condition, yes, number(yes, no)); }
-inline Ex select(Ex condition, double yes, Ex no) { return select(condition, number(no, yes), no); }
-Ex max(Ex a, Ex b);
-Ex min(Ex a, Ex b);
-inline Ex max(Ex a, double b) { return max(a, number(a, b)); }
-inline Ex min(Ex a, double b) { return min(a, number(a, b)); }
-Ex convert(Ex value, DType dtype);
+Scalar call(Function function, Scalar a);
+Scalar call(Function function, Scalar a, Scalar b);
+Scalar select(Scalar condition, Scalar yes, Scalar no);
+inline Scalar select(Scalar condition, Scalar yes, double no) { return select(condition, yes, number(yes, no)); }
+inline Scalar select(Scalar condition, double yes, Scalar no) { return select(condition, number(no, yes), no); }
+Scalar max(Scalar a, Scalar b);
+Scalar min(Scalar a, Scalar b);
+inline Scalar max(Scalar a, double b) { return max(a, number(a, b)); }
+inline Scalar min(Scalar a, double b) { return min(a, number(a, b)); }
+Scalar convert(Scalar value, DType dtype);
 
-// ---- arithmetic on Ix ----
-Ix operator+(const Ix& a, const Ix& b);
-Ix operator-(const Ix& a, const Ix& b);
-Ix operator+(const Ix& a, int64_t b);
-Ix operator-(const Ix& a, int64_t b);
-Ix operator-(int64_t a, const Ix& b);
-Ix operator*(const Ix& a, int64_t b);
-Ix operator*(int64_t a, const Ix& b);
-Ix div(const Ix& a, int64_t divisor);
-Ix mod(const Ix& a, int64_t divisor);
-Ex value(const Ix& index);  // as an i64 value
+// ---- arithmetic on Subscript ----
+Subscript operator+(const Subscript& a, const Subscript& b);
+Subscript operator-(const Subscript& a, const Subscript& b);
+Subscript operator+(const Subscript& a, int64_t b);
+Subscript operator-(const Subscript& a, int64_t b);
+Subscript operator-(int64_t a, const Subscript& b);
+Subscript operator*(const Subscript& a, int64_t b);
+Subscript operator*(int64_t a, const Subscript& b);
+Subscript div(const Subscript& a, int64_t divisor);
+Subscript mod(const Subscript& a, int64_t divisor);
+Scalar value(const Subscript& index);  // as an i64 value
 
 // ---- shapes ----
 int64_t wrap_dim(int64_t dim, int64_t rank);  // -1 is the last; fails when out of range

@@ -7,29 +7,29 @@
 
 namespace lightline::ops {
 
-Ex Lowering::literal(Literal value) {
+Scalar Lowering::literal(Literal value) {
   const bool boolean = value.kind == Literal::Kind::boolean;
   const DType type = boolean ? DType::boolean : value.kind == Literal::Kind::integer ? DType::i64 : DType::f32;
   return {this, program_.literal(value), type, !boolean};
 }
 
-Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
+Scalar Lowering::call(Function function, Scalar a, Scalar b, Scalar c) {
   const loops::Signature signature = loops::info(function).signature;
   const bool choice = signature == loops::Signature::choice;
-  const Ex& left = choice ? b : a;
-  const Ex& right = choice ? c : b;
+  const Scalar& left = choice ? b : a;
+  const Scalar& right = choice ? c : b;
   const bool joins = right.id != loops::none;
   if (joins && !left.open && !right.open && left.type != right.type)
     fail(fmt::format("'{}' joins {} and {}", loops::info(function).text, name(left.type), name(right.type)),
          ErrorCode::internal);
-  const Ex& typed = joins && left.open ? right : left;
+  const Scalar& typed = joins && left.open ? right : left;
   // Every use of a literal takes a type of its own, so it is an expression of its own.
-  const auto use = [&](const Ex& x) {
+  const auto use = [&](const Scalar& x) {
     return x.open && program_.exprs[x.id].kind == loops::ExprKind::literal
                ? program_.literal(program_.exprs[x.id].literal)
                : x.id;
   };
-  Ex result{this, program_.call(function, use(a), use(b), use(c)), typed.type, typed.open};
+  Scalar result{this, program_.call(function, use(a), use(b), use(c)), typed.type, typed.open};
   switch (signature) {
     case loops::Signature::equality:
     case loops::Signature::ordering:
@@ -53,7 +53,7 @@ Ex Lowering::call(Function function, Ex a, Ex b, Ex c) {
   return result;
 }
 
-Ex Lowering::convert(Ex value, DType dtype) {
+Scalar Lowering::convert(Scalar value, DType dtype) {
   if (value.open) {
     const Literal literal =
         program_.exprs[value.id].kind == loops::ExprKind::literal ? program_.exprs[value.id].literal : Literal{};
@@ -66,66 +66,72 @@ Ex Lowering::convert(Ex value, DType dtype) {
   return {this, program_.cast(compute_type(dtype), value.id), compute_type(dtype), false};
 }
 
-Ex Lowering::rounded(Ex value, DType dtype) {
+Scalar Lowering::rounded(Scalar value, DType dtype) {
   return {this, program_.cast(dtype, value.id), compute_type(dtype), false};
 }
 
-Ex Lowering::value(const Ix& index) {
-  Ex result{this, algebra_.emit(program_, index.sum), DType::i64, false};
+Scalar Lowering::value(const Subscript& index) {
+  Scalar result{this, algebra_.emit(program_, index.sum), DType::i64, false};
   if (index.sum.terms.empty()) result = {this, program_.cast(DType::i64, result.id), DType::i64, false};
   return result;
 }
 
-Ix Lowering::index(Ex integer, Range range) { return {this, algebra_.expression(integer.id, range)}; }
+Subscript Lowering::index(Scalar integer, Interval range) { return {this, algebra_.expression(integer.id, range)}; }
 
 namespace {
-Ex binary(Function function, const Ex& a, const Ex& b) { return a.lowering->call(function, a, b); }
+Scalar binary(Function function, const Scalar& a, const Scalar& b) { return a.lowering->call(function, a, b); }
 }  // namespace
 
-Ex operator+(Ex a, Ex b) { return binary(Function::add, a, b); }
-Ex operator-(Ex a, Ex b) { return binary(Function::sub, a, b); }
-Ex operator*(Ex a, Ex b) { return binary(Function::mul, a, b); }
-Ex operator/(Ex a, Ex b) { return binary(Function::divide, a, b); }
-Ex operator-(Ex a) { return a.lowering->call(Function::neg, a); }
-Ex operator==(Ex a, Ex b) { return binary(Function::eq, a, b); }
-Ex operator!=(Ex a, Ex b) { return binary(Function::ne, a, b); }
-Ex operator<(Ex a, Ex b) { return binary(Function::lt, a, b); }
-Ex operator<=(Ex a, Ex b) { return binary(Function::le, a, b); }
-Ex operator>(Ex a, Ex b) { return binary(Function::gt, a, b); }
-Ex operator>=(Ex a, Ex b) { return binary(Function::ge, a, b); }
-Ex operator&&(Ex a, Ex b) { return binary(Function::logical_and, a, b); }
-Ex operator||(Ex a, Ex b) { return binary(Function::logical_or, a, b); }
-Ex operator!(Ex a) { return a.lowering->call(Function::logical_not, a); }
-Ex call(Function function, Ex a) { return a.lowering->call(function, a); }
-Ex call(Function function, Ex a, Ex b) { return a.lowering->call(function, a, b); }
-Ex select(Ex condition, Ex yes, Ex no) { return condition.lowering->call(Function::select, condition, yes, no); }
-Ex max(Ex a, Ex b) { return binary(Function::max, a, b); }
-Ex min(Ex a, Ex b) { return binary(Function::min, a, b); }
-Ex convert(Ex value, DType dtype) { return value.lowering->convert(value, dtype); }
-Ex value(const Ix& index) { return index.lowering->value(index); }
+Scalar operator+(Scalar a, Scalar b) { return binary(Function::add, a, b); }
+Scalar operator-(Scalar a, Scalar b) { return binary(Function::sub, a, b); }
+Scalar operator*(Scalar a, Scalar b) { return binary(Function::mul, a, b); }
+Scalar operator/(Scalar a, Scalar b) { return binary(Function::divide, a, b); }
+Scalar operator-(Scalar a) { return a.lowering->call(Function::neg, a); }
+Scalar operator==(Scalar a, Scalar b) { return binary(Function::eq, a, b); }
+Scalar operator!=(Scalar a, Scalar b) { return binary(Function::ne, a, b); }
+Scalar operator<(Scalar a, Scalar b) { return binary(Function::lt, a, b); }
+Scalar operator<=(Scalar a, Scalar b) { return binary(Function::le, a, b); }
+Scalar operator>(Scalar a, Scalar b) { return binary(Function::gt, a, b); }
+Scalar operator>=(Scalar a, Scalar b) { return binary(Function::ge, a, b); }
+Scalar operator&&(Scalar a, Scalar b) { return binary(Function::logical_and, a, b); }
+Scalar operator||(Scalar a, Scalar b) { return binary(Function::logical_or, a, b); }
+Scalar operator!(Scalar a) { return a.lowering->call(Function::logical_not, a); }
+Scalar call(Function function, Scalar a) { return a.lowering->call(function, a); }
+Scalar call(Function function, Scalar a, Scalar b) { return a.lowering->call(function, a, b); }
+Scalar select(Scalar condition, Scalar yes, Scalar no) {
+  return condition.lowering->call(Function::select, condition, yes, no);
+}
+Scalar max(Scalar a, Scalar b) { return binary(Function::max, a, b); }
+Scalar min(Scalar a, Scalar b) { return binary(Function::min, a, b); }
+Scalar convert(Scalar value, DType dtype) { return value.lowering->convert(value, dtype); }
+Scalar value(const Subscript& index) { return index.lowering->value(index); }
 
-Ex number(const Ex& like, double value) {
+Scalar number(const Scalar& like, double value) {
   if (like.type == DType::boolean) return like.lowering->literal(Literal::of_bool(value != 0));
   const bool whole = std::nearbyint(value) == value && std::fabs(value) < 9e15 && !(value == 0 && std::signbit(value));
   if (whole) return like.lowering->literal(Literal::of(int64_t(value)));
   if (is_integer(like.type)) fail(fmt::format("the number {} stands beside an integer", value), ErrorCode::type);
   return like.lowering->literal(Literal::of(value));
 }
-Ex number(const Ex& like, int64_t value) { return like.lowering->literal(Literal::of(value)); }
+Scalar number(const Scalar& like, int64_t value) { return like.lowering->literal(Literal::of(value)); }
 
-Ix operator+(const Ix& a, const Ix& b) { return {a.lowering, a.lowering->algebra().add(a.sum, b.sum)}; }
-Ix operator-(const Ix& a, const Ix& b) { return {a.lowering, a.lowering->algebra().add_scaled(a.sum, b.sum, -1)}; }
-Ix operator+(const Ix& a, int64_t b) {
+Subscript operator+(const Subscript& a, const Subscript& b) {
+  return {a.lowering, a.lowering->algebra().add(a.sum, b.sum)};
+}
+Subscript operator-(const Subscript& a, const Subscript& b) {
+  return {a.lowering, a.lowering->algebra().add_scaled(a.sum, b.sum, -1)};
+}
+Subscript operator+(const Subscript& a, int64_t b) {
   return {a.lowering, a.lowering->algebra().add(a.sum, IndexAlgebra::constant(b))};
 }
-Ix operator-(const Ix& a, int64_t b) { return a + -b; }
-Ix operator-(int64_t a, const Ix& b) {
+Subscript operator-(const Subscript& a, int64_t b) { return a + -b; }
+Subscript operator-(int64_t a, const Subscript& b) {
   return {b.lowering, b.lowering->algebra().add_scaled(IndexAlgebra::constant(a), b.sum, -1)};
 }
-Ix operator*(const Ix& a, int64_t b) { return {a.lowering, a.lowering->algebra().scale(a.sum, b)}; }
-Ix operator*(int64_t a, const Ix& b) { return b * a; }
-Ix div(const Ix& a, int64_t divisor) { return {a.lowering, a.lowering->algebra().div(a.sum, divisor)}; }
-Ix mod(const Ix& a, int64_t divisor) { return {a.lowering, a.lowering->algebra().mod(a.sum, divisor)}; }
+Subscript operator*(const Subscript& a, int64_t b) { return {a.lowering, a.lowering->algebra().scale(a.sum, b)}; }
+Subscript operator*(int64_t a, const Subscript& b) { return b * a; }
+Subscript div(const Subscript& a, int64_t divisor) { return {a.lowering, a.lowering->algebra().div(a.sum, divisor)}; }
+Subscript mod(const Subscript& a, int64_t divisor) { return {a.lowering, a.lowering->algebra().mod(a.sum, divisor)}; }
 
 int64_t wrap_dim(int64_t dim, int64_t rank) {
   const int64_t effective = rank == 0 ? 1 : rank;

@@ -71,8 +71,8 @@ std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coord
   return coordinates;
 }
 
-Tensor Lowering::add_view(const Tensor& base, Shape shape, std::vector<AffineRow> rows) {
-  Tensor from = base;
+SymbolicTensor Lowering::add_view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows) {
+  SymbolicTensor from = base;
   if (base.view != none && views_[base.view].depth >= max_view_depth) {
     // A very long chain gets a name, so that later reads need not walk all of it.
     storages_.push_back({array_of(base)});
@@ -83,7 +83,7 @@ Tensor Lowering::add_view(const Tensor& base, Shape shape, std::vector<AffineRow
   return {from.storage, uint32_t(views_.size() - 1), from.dtype, std::move(shape)};
 }
 
-Tensor Lowering::view(const Tensor& base, Shape shape, std::vector<AffineRow> rows) {
+SymbolicTensor Lowering::view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows) {
   require(rows.size() == base.shape.size(), "a view has one row per dimension of its base");
   if (base.shape.empty()) {
     // Every coordinate shows the one element: a reshape from nothing.
@@ -93,14 +93,14 @@ Tensor Lowering::view(const Tensor& base, Shape shape, std::vector<AffineRow> ro
   return add_view(base, std::move(shape), std::move(rows));
 }
 
-Tensor Lowering::reshape(const Tensor& base, Shape shape) {
+SymbolicTensor Lowering::reshape(const SymbolicTensor& base, Shape shape) {
   if (base.shape == shape) return base;
   require(product(shape) == base.size(),
           fmt::format("a tensor of shape {} can not be reshaped to {}", to_string(base.shape), to_string(shape)));
   return add_view(base, std::move(shape), {});
 }
 
-Tensor Lowering::permute(const Tensor& base, const std::vector<int64_t>& order) {
+SymbolicTensor Lowering::permute(const SymbolicTensor& base, const std::vector<int64_t>& order) {
   require(int64_t(order.size()) == base.rank(), "a permutation names every dimension once");
   Shape shape;
   std::vector<AffineRow> rows(order.size());
@@ -115,7 +115,7 @@ Tensor Lowering::permute(const Tensor& base, const std::vector<int64_t>& order) 
   return view(base, std::move(shape), std::move(rows));
 }
 
-Tensor Lowering::transpose(const Tensor& base, int64_t a, int64_t b) {
+SymbolicTensor Lowering::transpose(const SymbolicTensor& base, int64_t a, int64_t b) {
   if (base.shape.empty()) return base;
   std::vector<int64_t> order(base.shape.size());
   std::iota(order.begin(), order.end(), 0);
@@ -123,7 +123,7 @@ Tensor Lowering::transpose(const Tensor& base, int64_t a, int64_t b) {
   return permute(base, order);
 }
 
-Tensor Lowering::slice(const Tensor& base, int64_t dim, int64_t start, int64_t length, int64_t step) {
+SymbolicTensor Lowering::slice(const SymbolicTensor& base, int64_t dim, int64_t start, int64_t length, int64_t step) {
   dim = wrap_dim(dim, base.rank());
   Shape shape = base.shape;
   shape[size_t(dim)] = length;
@@ -134,7 +134,7 @@ Tensor Lowering::slice(const Tensor& base, int64_t dim, int64_t start, int64_t l
   return view(base, std::move(shape), std::move(rows));
 }
 
-Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
+SymbolicTensor Lowering::select(const SymbolicTensor& base, int64_t dim, int64_t index) {
   dim = wrap_dim(dim, base.rank());
   const int64_t extent = base.shape[size_t(dim)];
   if (index < 0) index += extent;
@@ -153,7 +153,7 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, int64_t index) {
   return view(base, std::move(shape), std::move(rows));
 }
 
-Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
+SymbolicTensor Lowering::select(const SymbolicTensor& base, int64_t dim, const Subscript& step) {
   dim = wrap_dim(dim, base.rank());
   Indices start(base.shape.size(), constant_index(0));
   start[size_t(dim)] = step;
@@ -162,7 +162,7 @@ Tensor Lowering::select(const Tensor& base, int64_t dim, const Ix& step) {
   return squeeze(window(base, start, std::move(shape)), dim);
 }
 
-Tensor Lowering::window(const Tensor& base, const Indices& start, Shape shape) {
+SymbolicTensor Lowering::window(const SymbolicTensor& base, const Indices& start, Shape shape) {
   loops::Compute compute;
   compute.is_view = true;
   const size_t mark = algebra_.mark();
@@ -170,13 +170,13 @@ Tensor Lowering::window(const Tensor& base, const Indices& start, Shape shape) {
   for (size_t i = 0; i < index.size(); ++i) index[i] = index[i] + start[i];
   compute.body = read_stored(base, index).id;
   algebra_.release(mark);
-  const Tensor result = fresh(base.dtype, std::move(shape));
+  const SymbolicTensor result = fresh(base.dtype, std::move(shape));
   compute.result = storages_[result.storage].array;
   push({std::move(compute)});
   return result;
 }
 
-Tensor Lowering::expand(const Tensor& base, Shape shape) {
+SymbolicTensor Lowering::expand(const SymbolicTensor& base, Shape shape) {
   if (base.shape == shape) return base;
   require(shape.size() >= base.shape.size(),
           fmt::format("{} can not be expanded to {}", to_string(base.shape), to_string(shape)));
@@ -191,14 +191,14 @@ Tensor Lowering::expand(const Tensor& base, Shape shape) {
   return view(base, std::move(shape), std::move(rows));
 }
 
-Tensor Lowering::unsqueeze(const Tensor& base, int64_t dim) {
+SymbolicTensor Lowering::unsqueeze(const SymbolicTensor& base, int64_t dim) {
   dim = wrap_dim(dim, base.rank() + 1);
   Shape shape = base.shape;
   shape.insert(shape.begin() + dim, 1);
   return reshape(base, std::move(shape));
 }
 
-Tensor Lowering::squeeze(const Tensor& base, int64_t dim) {
+SymbolicTensor Lowering::squeeze(const SymbolicTensor& base, int64_t dim) {
   if (base.shape.empty()) return base;
   dim = wrap_dim(dim, base.rank());
   if (base.shape[size_t(dim)] != 1) return base;
@@ -207,12 +207,12 @@ Tensor Lowering::squeeze(const Tensor& base, int64_t dim) {
   return reshape(base, std::move(shape));
 }
 
-Tensor Lowering::whole(const Tensor& tensor) const {
+SymbolicTensor Lowering::whole(const SymbolicTensor& tensor) const {
   const loops::Array& array = program_.arrays[storages_[tensor.storage].array];
   return {tensor.storage, none, array.dtype, array.shape};
 }
 
-int64_t Lowering::storage_offset(const Tensor& tensor) {
+int64_t Lowering::storage_offset(const SymbolicTensor& tensor) {
   const Shape& shape = program_.arrays[storages_[tensor.storage].array].shape;
   const size_t mark = algebra_.mark();
   const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()));
@@ -222,12 +222,12 @@ int64_t Lowering::storage_offset(const Tensor& tensor) {
   return offset;
 }
 
-Tensor Lowering::cast(const Tensor& tensor, DType dtype) {
+SymbolicTensor Lowering::cast(const SymbolicTensor& tensor, DType dtype) {
   if (tensor.dtype == dtype) return tensor;
   return map(dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
 }
 
-Tensor Lowering::copy(const Tensor& tensor) {
+SymbolicTensor Lowering::copy(const SymbolicTensor& tensor) {
   return map(tensor.dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
 }
 

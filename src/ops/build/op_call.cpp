@@ -109,7 +109,7 @@ bool OpCall::has(std::string_view name) const {
   return value && !std::holds_alternative<std::monostate>(*value);
 }
 
-std::optional<Tensor> OpCall::tensor_if(std::string_view name) const {
+std::optional<SymbolicTensor> OpCall::tensor_if(std::string_view name) const {
   const Argument* value = argument(name);
   if (!value) return std::nullopt;
   const auto* ref = std::get_if<graph::ValueRef>(value);
@@ -118,15 +118,15 @@ std::optional<Tensor> OpCall::tensor_if(std::string_view name) const {
   return values_[ref->id];
 }
 
-Tensor OpCall::tensor(std::string_view name) const {
+SymbolicTensor OpCall::tensor(std::string_view name) const {
   auto found = tensor_if(name);
   if (!found) fail(fmt::format("the tensor argument '{}' is missing", name));
   return *std::move(found);
 }
 
-std::vector<std::optional<Tensor>> OpCall::optional_tensors(std::string_view name) const {
+std::vector<std::optional<SymbolicTensor>> OpCall::optional_tensors(std::string_view name) const {
   const Argument* value = argument(name);
-  std::vector<std::optional<Tensor>> result;
+  std::vector<std::optional<SymbolicTensor>> result;
   if (!value) return result;
   if (const auto* list = std::get_if<std::vector<graph::ValueId>>(value)) {
     for (const graph::ValueId id : *list) result.push_back(id == graph::no_value ? std::nullopt : values_[id]);
@@ -136,8 +136,8 @@ std::vector<std::optional<Tensor>> OpCall::optional_tensors(std::string_view nam
   return result;
 }
 
-std::vector<Tensor> OpCall::tensors(std::string_view name) const {
-  std::vector<Tensor> result;
+std::vector<SymbolicTensor> OpCall::tensors(std::string_view name) const {
+  std::vector<SymbolicTensor> result;
   for (auto& tensor : optional_tensors(name)) {
     if (!tensor) fail(fmt::format("the list '{}' has a hole", name));
     result.push_back(*std::move(tensor));
@@ -236,14 +236,14 @@ std::optional<graph::TensorType> OpCall::recorded(size_t i) const {
   return graph_.values[node_.results[i]].type;
 }
 
-std::vector<Tensor> OpCall::lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs) {
+std::vector<SymbolicTensor> OpCall::lower_subgraph(std::string_view name, const std::vector<SymbolicTensor>& inputs) {
   const Argument* value = argument(name);
   const auto* ref = value ? std::get_if<graph::SubgraphRef>(value) : nullptr;
   if (!ref || ref->index >= graph_.subgraphs.size()) fail(fmt::format("the argument '{}' is not a graph", name));
   return lower_graph(graph_.subgraphs[ref->index], inputs);
 }
 
-Ex OpCall::read_as(const Operand& operand, const Indices& index, DType dtype) {
+Scalar OpCall::read_as(const Operand& operand, const Indices& index, DType dtype) {
   if (operand.tensor) return convert(lowering_.read_broadcast(*operand.tensor, index), dtype);
   const DType compute = compute_type(dtype);
   if (const auto* c = std::get_if<std::complex<double>>(&operand.scalar)) {
@@ -262,11 +262,12 @@ Ex OpCall::read_as(const Operand& operand, const Indices& index, DType dtype) {
   return {&lowering_, lowering_.literal(Literal::of(number)).id, compute, true};
 }
 
-Tensor OpCall::elementwise(const std::vector<Operand>& operands, DType compute, DType result, const ElementBody& body) {
+SymbolicTensor OpCall::elementwise(const std::vector<Operand>& operands, DType compute, DType result,
+                                   const ElementBody& body) {
   Shape shape;
   for (const Operand& operand : operands) shape = broadcast(shape, operand.shape());
   return lowering_.map(result, std::move(shape), [&](const Indices& index) {
-    std::vector<Ex> values;
+    std::vector<Scalar> values;
     for (const Operand& operand : operands) values.push_back(read_as(operand, index, compute));
     return body(values);
   });

@@ -15,7 +15,7 @@ namespace lightline::ops {
 
 // An argument that may be a tensor or a plain number.
 struct Operand {
-  std::optional<Tensor> tensor;
+  std::optional<SymbolicTensor> tensor;
   graph::Argument scalar;  // bool, int64_t, double or complex when there is no tensor
   Shape shape() const { return tensor ? tensor->shape : Shape{}; }
 };
@@ -35,7 +35,7 @@ class OpCall {
  public:
   // `parameters`: the names in order, separated by commas, for sources that pass arguments by position.
   OpCall(const Registry& operators, Lowering& lowering, const graph::Graph& graph, const graph::Node& node,
-         std::string_view parameters, const std::vector<std::optional<Tensor>>& values)
+         std::string_view parameters, const std::vector<std::optional<SymbolicTensor>>& values)
       : operators_(operators),
         lowering_(lowering),
         graph_(graph),
@@ -50,13 +50,13 @@ class OpCall {
   std::string_view overload() const;  // "dim_IntList" of aten.sum.dim_IntList, or ""
 
   // ---- arguments ----
-  const std::optional<Tensor>& value(graph::ValueId id) const { return values_[id]; }
+  const std::optional<SymbolicTensor>& value(graph::ValueId id) const { return values_[id]; }
   const graph::Argument* argument(std::string_view name) const;  // null if absent
   bool has(std::string_view name) const;                         // present and not None
-  Tensor tensor(std::string_view name) const;
-  std::optional<Tensor> tensor_if(std::string_view name) const;
-  std::vector<Tensor> tensors(std::string_view name) const;
-  std::vector<std::optional<Tensor>> optional_tensors(std::string_view name) const;
+  SymbolicTensor tensor(std::string_view name) const;
+  std::optional<SymbolicTensor> tensor_if(std::string_view name) const;
+  std::vector<SymbolicTensor> tensors(std::string_view name) const;
+  std::vector<std::optional<SymbolicTensor>> optional_tensors(std::string_view name) const;
   Operand operand(std::string_view name) const;
   Operand operand_or(std::string_view name, double fallback) const;
   int64_t integer(std::string_view name) const;
@@ -75,22 +75,23 @@ class OpCall {
   std::optional<graph::TensorType> recorded(size_t i) const;
 
   // Runs the graph that an argument names on the given tensors and gives its results.
-  std::vector<Tensor> lower_subgraph(std::string_view name, const std::vector<Tensor>& inputs);
-  std::function<std::vector<Tensor>(const graph::Graph& body, const std::vector<Tensor>& inputs)>
+  std::vector<SymbolicTensor> lower_subgraph(std::string_view name, const std::vector<SymbolicTensor>& inputs);
+  std::function<std::vector<SymbolicTensor>(const graph::Graph& body, const std::vector<SymbolicTensor>& inputs)>
       lower_graph;  // set by `lower`
 
   // ---- results ----
-  void give(Tensor tensor) { results.push_back(std::move(tensor)); }
-  void give_nothing() { results.push_back(std::nullopt); }
-  std::vector<std::optional<Tensor>> results;
+  void add_result(SymbolicTensor tensor) { results.push_back(std::move(tensor)); }
+  void add_empty_result() { results.push_back(std::nullopt); }
+  std::vector<std::optional<SymbolicTensor>> results;
   std::vector<std::string> assumptions;  // said in every report
 
   // ---- elementwise ----
-  Ex read_as(const Operand& operand, const Indices& index,
-             DType dtype);  // broadcast, converted to dtype's compute type
+  Scalar read_as(const Operand& operand, const Indices& index,
+                 DType dtype);  // broadcast, converted to dtype's compute type
   // Broadcasts the operands, computes in `compute`, stores `result`.
-  using ElementBody = std::function<Ex(const std::vector<Ex>&)>;
-  Tensor elementwise(const std::vector<Operand>& operands, DType compute, DType result, const ElementBody& body);
+  using ElementBody = std::function<Scalar(const std::vector<Scalar>&)>;
+  SymbolicTensor elementwise(const std::vector<Operand>& operands, DType compute, DType result,
+                             const ElementBody& body);
 
  private:
   const Registry& operators_;
@@ -98,7 +99,7 @@ class OpCall {
   const graph::Graph& graph_;
   const graph::Node& node_;
   std::string_view parameters_;
-  const std::vector<std::optional<Tensor>>& values_;
+  const std::vector<std::optional<SymbolicTensor>>& values_;
 };
 
 }  // namespace lightline::ops

@@ -39,9 +39,9 @@ bool is_annotation(std::string_view target) {
 }
 
 // Whether one of the statements can not be executed.
-bool any_opaque(std::span<const loops::Statement> statements) {
+bool any_not_executable(std::span<const loops::Statement> statements) {
   return std::any_of(statements.begin(), statements.end(), [](const loops::Statement& statement) {
-    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) return any_opaque(repeat->body);
+    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) return any_not_executable(repeat->body);
     const auto* opaque = std::get_if<loops::Opaque>(&statement.node);
     return opaque != nullptr && !loops::has_opaque_builtin(opaque->name);
   });
@@ -61,7 +61,7 @@ class NodeLowering {
   NodeLowering(const NodeLowering&) = delete;
   NodeLowering& operator=(const NodeLowering&) = delete;
 
-  std::vector<std::optional<Tensor>> values;
+  std::vector<std::optional<SymbolicTensor>> values;
   std::optional<PythonLowering> python;  // for graphs from Python source
 
   void run() {
@@ -84,23 +84,23 @@ class NodeLowering {
     const Registry::Match match = all_operators().find(node.target);
     const size_t first_array = out_.program.arrays.size(), first_statement = out_.program.statements.size();
     if (role_ == Role::program) lowering_.begin_group(node.target);
-    std::vector<std::optional<Tensor>> results;
+    std::vector<std::optional<SymbolicTensor>> results;
     if (match.op) {
       OpCall call(all_operators(), lowering_, graph_, node, match.op->parameters, values);
-      call.lower_graph = [this](const graph::Graph& body, const std::vector<Tensor>& inputs) {
+      call.lower_graph = [this](const graph::Graph& body, const std::vector<SymbolicTensor>& inputs) {
         return lower_body(body, inputs);
       };
       match.op->define(call);
       results = std::move(call.results);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
       if (match.in_place && !results.empty() && results[0]) write_first_argument(node, call, *results[0], results);
-      if (role_ == Role::program && any_opaque(std::span(out_.program.statements).subspan(first_statement)))
-        ++out_.opaque[node.target];
+      if (role_ == Role::program && any_not_executable(std::span(out_.program.statements).subspan(first_statement)))
+        ++out_.not_executable[node.target];
       else
         ++out_.calls[match.op->name];
     } else {
       results = lower_opaque(node);
-      ++out_.opaque[node.target];
+      ++out_.not_executable[node.target];
     }
     finish(node, first_array, std::move(results));
   }
@@ -109,9 +109,10 @@ class NodeLowering {
     const size_t first_array = out_.program.arrays.size();
     if (role_ == Role::program) lowering_.begin_group(node.target);
     python->lower(node);
-    std::vector<std::pair<Tensor, std::string>> named;
+    std::vector<std::pair<SymbolicTensor, std::string>> named;
     if (!node.results.empty())
-      for (Tensor& tensor : python->tensors_in(node.results[0])) named.emplace_back(std::move(tensor), node.name);
+      for (SymbolicTensor& tensor : python->tensors_in(node.results[0]))
+        named.emplace_back(std::move(tensor), node.name);
     lowering_.name_arrays(first_array, node.name, named);
     if (role_ == Role::program) lowering_.end_group();
   }
@@ -130,18 +131,18 @@ class NodeLowering {
     return applied;
   }
 
-  // Nothing tells the type of the result: most operators keep that of what they take.
-  std::vector<std::optional<Tensor>> lower_untyped_opaque(const graph::Node& node) {
-    const std::vector<Tensor> operands = operands_of(node);
+  // The type of the result is not recorded: it is taken to be that of the first operand.
+  std::vector<std::optional<SymbolicTensor>> lower_untyped_opaque(const graph::Node& node) {
+    const std::vector<SymbolicTensor> operands = operands_of(node);
     if (operands.empty()) fail("the operator is unknown, and so is the type of its result", ErrorCode::unsupported);
-    if (++out_.opaque[node.target] == 1)
+    if (++out_.not_executable[node.target] == 1)
       out_.assumptions.push_back(
           fmt::format("'{}' is not known; its result is taken to have the type of its first operand", node.target));
     return {lowering_.opaque(opaque_name(node.target), operands, {}, {{operands[0].dtype, operands[0].shape}})[0]};
   }
 
-  std::vector<Tensor> operands_of(const graph::Node& node) const {
-    std::vector<Tensor> operands;
+  std::vector<SymbolicTensor> operands_of(const graph::Node& node) const {
+    std::vector<SymbolicTensor> operands;
     const auto add = [&](graph::ValueId id) {
       if (id != graph::no_value && values[id]) operands.push_back(*values[id]);
     };
@@ -158,20 +159,20 @@ class NodeLowering {
     return name;
   }
 
-  void write_first_argument(const graph::Node& node, OpCall& call, const Tensor& value,
-                            std::vector<std::optional<Tensor>>& results) {
+  void write_first_argument(const graph::Node& node, OpCall& call, const SymbolicTensor& value,
+                            std::vector<std::optional<SymbolicTensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
     const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
     (void)call;
     if (!ref || !values[ref->id]) fail("an in-place operator has no tensor to write");
-    const Tensor target = *values[ref->id];
+    const SymbolicTensor target = *values[ref->id];
     const bool unchanged = target.storage == value.storage && target.view == value.view;
     if (!unchanged) lowering_.write(target, value);
     results[0] = target;
   }
 
-  std::vector<std::optional<Tensor>> lower_opaque(const graph::Node& node) {
-    const std::vector<Tensor> operands = operands_of(node);
+  std::vector<std::optional<SymbolicTensor>> lower_opaque(const graph::Node& node) {
+    const std::vector<SymbolicTensor> operands = operands_of(node);
     std::vector<std::pair<std::string, loops::Attribute>> attributes;
     for (const graph::NamedArgument& argument : node.arguments) {
       if (argument.name.empty()) continue;
@@ -191,9 +192,9 @@ class NodeLowering {
              ErrorCode::unsupported);
       types.emplace_back(type->dtype, type->shape);
     }
-    std::vector<std::optional<Tensor>> results;
+    std::vector<std::optional<SymbolicTensor>> results;
     if (types.empty()) return results;
-    const std::vector<Tensor> tensors = lowering_.opaque(opaque_name(node.target), operands, attributes, types);
+    const std::vector<SymbolicTensor> tensors = lowering_.opaque(opaque_name(node.target), operands, attributes, types);
     size_t next = 0;
     for (const graph::ValueId id : node.results) {
       if (id == graph::no_value)
@@ -204,10 +205,10 @@ class NodeLowering {
     return results;
   }
 
-  void finish(const graph::Node& node, size_t first_array, std::vector<std::optional<Tensor>> results) {
+  void finish(const graph::Node& node, size_t first_array, std::vector<std::optional<SymbolicTensor>> results) {
     if (results.size() < node.results.size())
       fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
-    std::vector<std::pair<Tensor, std::string>> named;
+    std::vector<std::pair<SymbolicTensor, std::string>> named;
     for (size_t i = 0; i < node.results.size(); ++i) {
       const graph::ValueId id = node.results[i];
       if (id == graph::no_value || !results[i]) continue;
@@ -224,7 +225,7 @@ class NodeLowering {
   }
 
   // Runs the nodes of a body on the given tensors.
-  std::vector<Tensor> lower_body(const graph::Graph& body, const std::vector<Tensor>& inputs) {
+  std::vector<SymbolicTensor> lower_body(const graph::Graph& body, const std::vector<SymbolicTensor>& inputs) {
     require(inputs.size() == body.inputs.size(),
             fmt::format("the body takes {} tensors but is given {}", body.inputs.size(), inputs.size()));
     NodeLowering inner(body, lowering_, out_, Role::body);
@@ -237,7 +238,7 @@ class NodeLowering {
       inner.values[body.inputs[i].value] = inputs[i];
     }
     inner.run();
-    std::vector<Tensor> results;
+    std::vector<SymbolicTensor> results;
     for (const graph::Output& output : body.outputs) {
       require(output.value != graph::no_value && inner.values[output.value], "an output of the body has no value");
       results.push_back(*inner.values[output.value]);
@@ -311,7 +312,7 @@ class GraphLowering {
     for (const graph::Output& output : graph_.outputs) {
       if (output.value == graph::no_value) continue;
       if (nodes_.python) {
-        for (const Tensor& tensor : nodes_.python->tensors_in(output.value))
+        for (const SymbolicTensor& tensor : nodes_.python->tensors_in(output.value))
           out_.program.outputs.push_back({lowering_.array_of(tensor), loops::none});
         continue;
       }

@@ -13,8 +13,8 @@ namespace lightline::ops {
 
 struct Lowered {
   loops::Program program;
-  std::map<std::string, int64_t> opaque;  // operators without a definition, and how often they occur
-  std::map<std::string, int64_t> calls;   // operators with a definition, by canonical name
+  std::map<std::string, int64_t> not_executable;  // operators that can not be run: none defined, or opaque ones
+  std::map<std::string, int64_t> calls;           // operators with a definition, by canonical name
   std::vector<std::string> assumptions;
   // What each program input is, in order: the graph input it came from.
   std::vector<uint32_t> inputs;

@@ -11,23 +11,23 @@ namespace lightline::ops {
 
 class Autocast {
  public:
-  void enter(bool enabled, DType dtype) { regions_.push_back({enabled, dtype}); }
+  void enter(bool enabled, DType dtype) { scopes_.push_back({enabled, dtype}); }
   void exit() {
-    if (!regions_.empty()) regions_.pop_back();
+    if (!scopes_.empty()) scopes_.pop_back();
   }
-  bool active() const { return !regions_.empty() && regions_.back().enabled; }
+  bool active() const { return !scopes_.empty() && scopes_.back().enabled; }
 
   // What the floating tensors of a call are converted to: the region's dtype, f32, or the widest among them.
   enum class Policy : uint8_t { none, lower, full, widest };
   Policy policy(std::string_view operator_name) const;
-  DType dtype() const { return regions_.back().dtype; }
+  DType dtype() const { return scopes_.back().dtype; }
 
  private:
-  struct Region {
+  struct Scope {
     bool enabled;
     DType dtype;
   };
-  std::vector<Region> regions_;
+  std::vector<Scope> scopes_;
 };
 
 }  // namespace lightline::ops

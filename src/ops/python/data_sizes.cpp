@@ -1,4 +1,4 @@
-// Results whose size depends on data: known where the metadata state the data, else assumed to be as large as can be.
+// Results whose size depends on data: known where the metadata state the data, else assumed to be as large as possible.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace lightline::ops {
 using graph::Argument;
 
 // Where a mask is true, one tensor per dimension, if its values are known.
-std::optional<std::vector<PyValue>> PythonLowering::known_positions(const Tensor& mask) {
+std::optional<std::vector<PyValue>> PythonLowering::known_positions(const SymbolicTensor& mask) {
   const lightline::Tensor* content = mask.view == loops::none && mask.rank() > 0 ? known_storage(mask) : nullptr;
   if (!content || content->size() != mask.size()) return std::nullopt;
   std::vector<std::vector<int64_t>> positions(mask.shape.size());
@@ -32,7 +32,7 @@ std::optional<PyValue> PythonLowering::positions_of_nonzero(const PyCall& call) 
   const PyValue* object = call.find("input", 0);
   if (!object) object = call.named("condition");
   require(object && object->is_tensor(), "nonzero takes a tensor");
-  const Tensor& x = *object->tensor;
+  const SymbolicTensor& x = *object->tensor;
   const PyValue* as_tuple = call.find("as_tuple", 1);
   const bool tuple = where || (as_tuple && as_tuple->integer().value_or(0) != 0);
   if (auto known = known_positions(x)) {
@@ -43,7 +43,7 @@ std::optional<PyValue> PythonLowering::positions_of_nonzero(const PyCall& call) 
   }
   assume("how many elements are not zero only the data tell; all are taken");
   count_("nonzero");
-  const Tensor positions = lowering_.opaque("nonzero", {x}, {}, {{DType::i64, {x.size(), x.rank()}}})[0];
+  const SymbolicTensor positions = lowering_.opaque("nonzero", {x}, {}, {{DType::i64, {x.size(), x.rank()}}})[0];
   if (!tuple) return PyValue::of(positions);
   std::vector<PyValue> columns;
   for (int64_t d = 0; d < x.rank(); ++d) columns.push_back(PyValue::of(lowering_.select(positions, 1, d)));
@@ -61,7 +61,7 @@ std::optional<PyValue> PythonLowering::masked_select(const PyCall& call) {
 }
 
 // Sizes that depend on an integer tensor: from its values where the metadata state them.
-std::optional<std::vector<int64_t>> PythonLowering::known_integers(const Tensor& tensor) {
+std::optional<std::vector<int64_t>> PythonLowering::known_integers(const SymbolicTensor& tensor) {
   constexpr int64_t most = 1 << 16;
   if (tensor.rank() > 1 || tensor.size() > most || !is_integer(tensor.dtype)) return std::nullopt;
   std::vector<int64_t> values;
@@ -79,7 +79,7 @@ std::optional<PyValue> PythonLowering::repeat_interleave(const PyCall& call) {
   if (!object || !object->is_tensor() || !repeats || !repeats->is_tensor()) return std::nullopt;
   const auto counts = known_integers(*repeats->tensor);
   if (!counts) fail("how often elements are repeated only the data tell", ErrorCode::unsupported);
-  Tensor x = *object->tensor;
+  SymbolicTensor x = *object->tensor;
   if (!dim || dim->is_none()) x = lowering_.reshape(x, {x.size()});
   const int64_t along = dim && dim->integer() ? *dim->integer() : 0;
   require(x.rank() > 0, "a scalar can not be repeated by a tensor");
@@ -102,7 +102,7 @@ std::optional<PyValue> PythonLowering::repeat_interleave(const PyCall& call) {
 std::optional<PyValue> PythonLowering::one_hot(const PyCall& call) {
   const PyValue *object = call.find("input", 0), *classes = call.find("num_classes", 1);
   if (!object || !object->is_tensor() || (classes && classes->integer().value_or(-1) >= 0)) return std::nullopt;
-  const Tensor flat = lowering_.reshape(*object->tensor, {object->tensor->size()});
+  const SymbolicTensor flat = lowering_.reshape(*object->tensor, {object->tensor->size()});
   const auto values = known_integers(flat);
   if (!values || values->empty()) return std::nullopt;
   return PyValue::of(apply_one(
@@ -113,7 +113,7 @@ std::optional<PyValue> PythonLowering::one_hot(const PyCall& call) {
 std::optional<PyValue> PythonLowering::unique(const PyCall& call) {
   const PyValue* object = call.find("input", 0);
   require(object && object->is_tensor(), "unique takes a tensor");
-  const Tensor& x = *object->tensor;
+  const SymbolicTensor& x = *object->tensor;
   const bool consecutive = call.target.ends_with("consecutive");
   const auto asked = [&](std::string_view name, size_t position) {
     const PyValue* flag = call.find(name, position);
@@ -134,7 +134,8 @@ std::optional<PyValue> PythonLowering::unique(const PyCall& call) {
   assume("how many elements are unique only the data tell; all are taken");
   count_("unique");
   std::vector<PyValue> results;
-  for (const Tensor& tensor : lowering_.opaque("unique", {x}, {}, types)) results.push_back(PyValue::of(tensor));
+  for (const SymbolicTensor& tensor : lowering_.opaque("unique", {x}, {}, types))
+    results.push_back(PyValue::of(tensor));
   return results.size() == 1 ? results[0] : PyValue::sequence(std::move(results));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using graph::Argument;
 
-bool is_mask(const Tensor& tensor) { return tensor.dtype == DType::boolean || tensor.dtype == DType::u8; }
+bool is_mask(const SymbolicTensor& tensor) { return tensor.dtype == DType::boolean || tensor.dtype == DType::u8; }
 
 // How many dimensions of the tensor an element of the index takes.
 int64_t consumed(const PyValue& index) {
@@ -48,7 +48,7 @@ PyValue PythonLowering::element_of(const PyValue& sequence, const PyValue& index
   return items[size_t(at)];
 }
 
-Tensor PythonLowering::sliced(const Tensor& base, int64_t dim, const PyValue& slice) {
+SymbolicTensor PythonLowering::sliced(const SymbolicTensor& base, int64_t dim, const PyValue& slice) {
   const int64_t extent = base.shape[size_t(dim)];
   const auto bound = [&](const PyValue& value, int64_t fallback) {
     std::optional<int64_t> at = value.integer();
@@ -66,7 +66,7 @@ Tensor PythonLowering::sliced(const Tensor& base, int64_t dim, const PyValue& sl
   return lowering_.slice(base, dim, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
 }
 
-PythonLowering::BasicIndex PythonLowering::basic_index(const Tensor& base, const PyValue& index) {
+PythonLowering::BasicIndex PythonLowering::basic_index(const SymbolicTensor& base, const PyValue& index) {
   const std::vector<PyValue> parts =
       index.kind == PyValue::Kind::sequence && !index.list ? index.items : std::vector<PyValue>{index};
   int64_t taken = 0, ellipses = 0;
@@ -90,7 +90,7 @@ PythonLowering::BasicIndex PythonLowering::basic_index(const Tensor& base, const
     } else if (integer && !std::holds_alternative<bool>(part.constant)) {
       result.view = lowering_.select(result.view, dim, *integer);
     } else if (part.is_tensor() || part.is_sequence()) {
-      const Tensor picked = part.is_tensor() ? *part.tensor : as_tensor(part);
+      const SymbolicTensor picked = part.is_tensor() ? *part.tensor : as_tensor(part);
       result.advanced.resize(size_t(dim));
       result.advanced.push_back(picked);
       dim += is_mask(picked) ? picked.rank() : 1;
@@ -101,14 +101,14 @@ PythonLowering::BasicIndex PythonLowering::basic_index(const Tensor& base, const
   return result;
 }
 
-PyValue PythonLowering::index_list(const std::vector<std::optional<Tensor>>& advanced) {
+PyValue PythonLowering::index_list(const std::vector<std::optional<SymbolicTensor>>& advanced) {
   std::vector<PyValue> items;
   for (const auto& tensor : advanced) items.push_back(tensor ? PyValue::of(*tensor) : PyValue());
   return PyValue::sequence(std::move(items));
 }
 
 // One mask over some dimensions: as many elements as it could select.
-Tensor PythonLowering::selected_by_mask(const BasicIndex& index) {
+SymbolicTensor PythonLowering::selected_by_mask(const BasicIndex& index) {
   size_t masks = 0, place = 0;
   for (size_t d = 0; d < index.advanced.size(); ++d) {
     if (!index.advanced[d]) continue;
@@ -116,7 +116,7 @@ Tensor PythonLowering::selected_by_mask(const BasicIndex& index) {
     place = d;
   }
   if (masks != 1) fail("a mask is combined with other tensors in one index", ErrorCode::unsupported);
-  const Tensor& mask = *index.advanced[place];
+  const SymbolicTensor& mask = *index.advanced[place];
   const Shape& from = index.view.shape;
   require(std::equal(mask.shape.begin(), mask.shape.end(), from.begin() + std::ptrdiff_t(place)),
           "a mask does not fit the tensor that it indexes");
@@ -157,7 +157,7 @@ std::optional<PyValue> PythonLowering::set_item(const PyCall& call) {
   if (!object->is_tensor()) fail("an element of something other than a tensor is assigned", ErrorCode::unsupported);
   count_("setitem");
   const BasicIndex basic = basic_index(*object->tensor, *index);
-  Tensor source = as_tensor(*value, object->tensor->dtype);
+  SymbolicTensor source = as_tensor(*value, object->tensor->dtype);
   if (!basic.advanced.empty()) {
     apply_one("index_put_", {{"self", PyValue::of(basic.view)},
                              {"indices", index_list(basic.advanced)},

@@ -35,7 +35,7 @@ class Slice {
       chosen_.push_back(i);
       possible_ &= chosen_.size() <= most_statements && points_ <= most_points;
     }
-    return possible_ && needed_.empty();  // what is left are inputs whose values nobody states
+    return possible_ && needed_.empty();  // what is left are inputs without known values
   }
 
   Program program(ArrayId wanted) const {

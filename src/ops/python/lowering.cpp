@@ -23,7 +23,7 @@ PythonLowering::PythonLowering(const graph::Graph& graph, Lowering& lowering, Va
       python_(graph.values.size()),
       copies_(copying_nodes(graph)) {}
 
-void PythonLowering::know(const Tensor& input, const lightline::Tensor& content) {
+void PythonLowering::know(const SymbolicTensor& input, const lightline::Tensor& content) {
   known_[lowering_.array_of(input)] = &content;
 }
 
@@ -38,8 +38,8 @@ void PythonLowering::lower(const graph::Node& node) {
     python_[node.results[0]] = std::move(result);
 }
 
-std::vector<Tensor> PythonLowering::tensors_in(graph::ValueId id) const {
-  std::vector<Tensor> found;
+std::vector<SymbolicTensor> PythonLowering::tensors_in(graph::ValueId id) const {
+  std::vector<SymbolicTensor> found;
   const std::function<void(const PyValue&)> collect = [&](const PyValue& value) {
     if (value.is_tensor()) found.push_back(*value.tensor);
     if (value.kind == PyValue::Kind::sequence)
@@ -202,7 +202,7 @@ PyValue PythonLowering::apply_operator(PyCall call) {
   Applied applied = apply_(node);
   values_.resize(room);
   std::vector<PyValue> results;
-  for (std::optional<Tensor>& result : applied.results) {
+  for (std::optional<SymbolicTensor>& result : applied.results) {
     results.push_back(result ? PyValue::of(*std::move(result)) : PyValue());
     results.back().levels = levels;
   }
@@ -211,7 +211,7 @@ PyValue PythonLowering::apply_operator(PyCall call) {
                                                           : PyValue::sequence(std::move(results));
 }
 
-Tensor PythonLowering::apply_one(std::string target, std::vector<PyCall::Argument> arguments) {
+SymbolicTensor PythonLowering::apply_one(std::string target, std::vector<PyCall::Argument> arguments) {
   PyCall call;
   call.target = std::move(target);
   call.arguments = std::move(arguments);
@@ -220,10 +220,10 @@ Tensor PythonLowering::apply_one(std::string target, std::vector<PyCall::Argumen
   return *std::move(result.tensor);
 }
 
-const lightline::Tensor* PythonLowering::known_storage(const Tensor& tensor) {
+const lightline::Tensor* PythonLowering::known_storage(const SymbolicTensor& tensor) {
   constexpr int64_t most = 1 << 16;
   constexpr size_t most_searched = 100'000'000;  // so that many attempts on a large program stay cheap
-  const Tensor whole = lowering_.whole(tensor);
+  const SymbolicTensor whole = lowering_.whole(tensor);
   const loops::ArrayId array = lowering_.array_of(whole);
   if (const auto found = known_.find(array); found != known_.end()) return found->second;
   if (whole.size() > most || known_.empty() || !unknown_.insert(array).second) return nullptr;
@@ -237,7 +237,7 @@ const lightline::Tensor* PythonLowering::known_storage(const Tensor& tensor) {
 }
 
 // The number in a tensor of one element, where it follows from the metadata or the program text.
-std::optional<Argument> PythonLowering::known_scalar(const Tensor& tensor) {
+std::optional<Argument> PythonLowering::known_scalar(const SymbolicTensor& tensor) {
   if (tensor.size() != 1) return std::nullopt;
   const lightline::Tensor* content = known_storage(tensor);
   if (!content || content->size() == 0) return std::nullopt;

@@ -20,9 +20,9 @@ namespace lightline::ops {
 
 class PythonLowering {
  public:
-  using Values = std::vector<std::optional<Tensor>>;
+  using Values = std::vector<std::optional<SymbolicTensor>>;
   struct Applied {
-    std::vector<std::optional<Tensor>> results;
+    std::vector<std::optional<SymbolicTensor>> results;
     bool returns_sequence = false;  // a list, even of one
   };
   // Lowers one call of an operator whose arguments are tensors and plain values.
@@ -33,11 +33,11 @@ class PythonLowering {
   PythonLowering(const graph::Graph& graph, Lowering& lowering, Values& values, std::vector<std::string>& assumptions,
                  Apply apply, Count count);
 
-  void know(const Tensor& input, const lightline::Tensor& content);  // the values of an input
+  void know(const SymbolicTensor& input, const lightline::Tensor& content);  // the values of an input
   // Lowers a node and remembers its result.
   void lower(const graph::Node& node);
   // The tensors in a value: one, or those of a tuple; none for a number.
-  std::vector<Tensor> tensors_in(graph::ValueId id) const;
+  std::vector<SymbolicTensor> tensors_in(graph::ValueId id) const;
 
  private:
   using Handler = std::optional<PyValue> (PythonLowering::*)(const PyCall&);
@@ -55,10 +55,11 @@ class PythonLowering {
   // ---- python_lowering.cpp: calls ----
   PyValue apply_operator(PyCall call);
   void fold_sizes(PyCall& call);
-  Tensor apply_one(std::string target, std::vector<PyCall::Argument> arguments);
-  std::optional<graph::Argument> known_scalar(const Tensor& tensor);
-  const lightline::Tensor* known_storage(const Tensor& tensor);  // the values of what a tensor shows, if they are known
-  Tensor as_tensor(const PyValue& value, std::optional<DType> dtype = {});
+  SymbolicTensor apply_one(std::string target, std::vector<PyCall::Argument> arguments);
+  std::optional<graph::Argument> known_scalar(const SymbolicTensor& tensor);
+  const lightline::Tensor* known_storage(
+      const SymbolicTensor& tensor);  // the values of what a tensor shows, if they are known
+  SymbolicTensor as_tensor(const PyValue& value, std::optional<DType> dtype = {});
 
   // ---- python_objects.cpp: handlers; none leaves the call to the operators ----
   std::optional<PyValue> make_tuple(const PyCall& call);
@@ -76,24 +77,24 @@ class PythonLowering {
   std::optional<PyValue> make_tensor(const PyCall& call);
   std::optional<PyValue> enter_autocast(const PyCall& call);
   std::optional<PyValue> exit_autocast(const PyCall& call);
-  std::optional<PyValue> tensor_attribute(const Tensor& tensor, std::string_view name);
+  std::optional<PyValue> tensor_attribute(const SymbolicTensor& tensor, std::string_view name);
 
   // ---- python_indexing.cpp ----
   struct BasicIndex {
-    Tensor view;
-    std::vector<std::optional<Tensor>> advanced;  // one per dimension of the view
+    SymbolicTensor view;
+    std::vector<std::optional<SymbolicTensor>> advanced;  // one per dimension of the view
   };
   std::optional<PyValue> get_item(const PyCall& call);
   std::optional<PyValue> set_item(const PyCall& call);
   PyValue element_of(const PyValue& sequence, const PyValue& index);
-  BasicIndex basic_index(const Tensor& base, const PyValue& index);
-  Tensor sliced(const Tensor& base, int64_t dim, const PyValue& slice);
-  Tensor selected_by_mask(const BasicIndex& index);
-  std::optional<std::vector<PyValue>> known_positions(const Tensor& mask);
-  PyValue index_list(const std::vector<std::optional<Tensor>>& advanced);
+  BasicIndex basic_index(const SymbolicTensor& base, const PyValue& index);
+  SymbolicTensor sliced(const SymbolicTensor& base, int64_t dim, const PyValue& slice);
+  SymbolicTensor selected_by_mask(const BasicIndex& index);
+  std::optional<std::vector<PyValue>> known_positions(const SymbolicTensor& mask);
+  PyValue index_list(const std::vector<std::optional<SymbolicTensor>>& advanced);
 
   // ---- python_data_sizes.cpp ----
-  std::optional<std::vector<int64_t>> known_integers(const Tensor& tensor);
+  std::optional<std::vector<int64_t>> known_integers(const SymbolicTensor& tensor);
   std::optional<PyValue> positions_of_nonzero(const PyCall& call);
   std::optional<PyValue> masked_select(const PyCall& call);
   std::optional<PyValue> repeat_interleave(const PyCall& call);
@@ -115,14 +116,14 @@ class PythonLowering {
   std::vector<std::optional<PyValue>> python_;  // values that are not tensors
   std::vector<bool> copies_;                    // by node, see python_aliases.h
   KnownArrays known_;
-  std::unordered_set<loops::ArrayId> unknown_;  // tried in vain
+  std::unordered_set<loops::ArrayId> unknown_;  // arrays whose values could not be found
   size_t searched_ = 0;                         // statements and expressions, over all attempts
   std::deque<lightline::Tensor> constants_;     // behind known_
   Autocast autocast_;
 };
 
 // Brings a call into the form that the registry's parameters describe: sizes as one list, overloads by kind of
-// argument, synonyms of names. In python_forms.cpp.
+// argument, synonyms of names. In call_rewrites.cpp.
 void normalise_call(PyCall& call);
 
 }  // namespace lightline::ops

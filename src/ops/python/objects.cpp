@@ -168,7 +168,7 @@ std::optional<PyValue> PythonLowering::make_ellipsis(const PyCall&) {
 
 // ---- attributes ----
 
-std::optional<PyValue> PythonLowering::tensor_attribute(const Tensor& tensor, std::string_view name) {
+std::optional<PyValue> PythonLowering::tensor_attribute(const SymbolicTensor& tensor, std::string_view name) {
   if (name == "shape") return PyValue::shape(tensor.shape);
   if (name == "dtype") return PyValue::of(Argument(tensor.dtype));
   if (name == "ndim") return PyValue::of(Argument(tensor.rank()));
@@ -211,7 +211,7 @@ std::optional<PyValue> PythonLowering::get_attribute(const PyCall& call) {
 std::optional<PyValue> PythonLowering::size_of(const PyCall& call) {
   const PyValue *object = call.find("self", 0), *dim = call.find("dim", 1);
   if (!object || !object->is_tensor()) return std::nullopt;
-  const Tensor& tensor = *object->tensor;
+  const SymbolicTensor& tensor = *object->tensor;
   if (!dim || dim->is_none()) return PyValue::shape(tensor.shape);
   require(dim->integer().has_value(), "the dimension of size() is not a plain integer");
   require(tensor.rank() > 0, "a scalar has no sizes");
@@ -257,7 +257,7 @@ std::optional<PyValue> PythonLowering::item_of(const PyCall& call) {
   return value;
 }
 
-// torch.sym_sum([a, b, ...]), where some only the data tell
+// torch.sym_sum([a, b, ...]), where some depend on data
 std::optional<PyValue> PythonLowering::sum_of_numbers(const PyCall& call) {
   require(call.at(0) && call.at(0)->is_sequence(), "sym_sum takes a list");
   PyValue total = PyValue::of(Argument(int64_t(0)));
@@ -269,11 +269,11 @@ std::optional<PyValue> PythonLowering::sum_of_numbers(const PyCall& call) {
 std::optional<PyValue> PythonLowering::listed(const PyCall& call) {
   const PyValue* object = call.at(0);
   if (!object || !object->is_tensor()) return std::nullopt;
-  const Tensor& tensor = *object->tensor;
+  const SymbolicTensor& tensor = *object->tensor;
   require(tensor.rank() <= 1 && tensor.size() < (1 << 16), "tolist() of a large tensor");
   std::vector<PyValue> items;
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    const Tensor element = tensor.rank() == 0 ? tensor : lowering_.select(tensor, 0, i);
+    const SymbolicTensor element = tensor.rank() == 0 ? tensor : lowering_.select(tensor, 0, i);
     const auto known = known_scalar(element);
     if (!known) fail("tolist() of values that only the data tell", ErrorCode::unsupported);
     items.push_back(PyValue::of(*known));
@@ -323,7 +323,7 @@ Literal literal_of(const PyValue& number, DType dtype) {
 
 }  // namespace
 
-Tensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtype) {
+SymbolicTensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtype) {
   if (value.is_tensor()) return dtype ? lowering_.cast(*value.tensor, *dtype) : *value.tensor;
   Written written;
   read_nested(value, 0, written);
@@ -345,13 +345,13 @@ Tensor PythonLowering::as_tensor(const PyValue& value, std::optional<DType> dtyp
     else
       content.set_f64(int64_t(i), *written.numbers[i].real());
   }
-  const Tensor tensor = lowering_.constant(type, written.shape, std::move(literals));
+  const SymbolicTensor tensor = lowering_.constant(type, written.shape, std::move(literals));
   constants_.push_back(std::move(content));
   know(tensor, constants_.back());
   return tensor;
 }
 
-// torch.tensor(data, dtype), Tensor.new_tensor(data, dtype)
+// torch.tensor(data, dtype), SymbolicTensor.new_tensor(data, dtype)
 std::optional<PyValue> PythonLowering::make_tensor(const PyCall& call) {
   const bool method = call.target == "Tensor.new_tensor";
   const PyValue* data = call.find("data", method ? 1 : 0);

@@ -17,7 +17,7 @@ PyValue PyValue::of(Argument value) {
   return result;
 }
 
-PyValue PyValue::of(Tensor tensor) {
+PyValue PyValue::of(SymbolicTensor tensor) {
   PyValue result;
   result.kind = Kind::tensor;
   result.tensor = std::move(tensor);

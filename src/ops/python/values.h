@@ -15,13 +15,13 @@ struct PyValue {
   enum class Kind : uint8_t { constant, tensor, sequence, slice, ellipsis };
   Kind kind = Kind::constant;
   graph::Argument constant;  // None, a number, a string, a dtype, or a list of numbers
-  std::optional<Tensor> tensor;
+  std::optional<SymbolicTensor> tensor;
   std::vector<PyValue> items;   // of a sequence; start, stop and step of a slice
   bool list = false;            // a sequence in square brackets
   std::vector<int64_t> levels;  // of a tensor under vmap: what its leading dimensions stand for, in rising order
 
   static PyValue of(graph::Argument value);
-  static PyValue of(Tensor tensor);
+  static PyValue of(SymbolicTensor tensor);
   static PyValue sequence(std::vector<PyValue> items);
   static PyValue shape(const Shape& shape);
 

@@ -35,7 +35,7 @@ std::optional<PyValue> PythonLowering::add_batch_dim(const PyCall& call) {
           "_add_batch_dim takes a tensor, a dimension and a level");
   PyValue result = *object;
   const int64_t hidden = int64_t(result.levels.size());
-  const Tensor& tensor = *result.tensor;
+  const SymbolicTensor& tensor = *result.tensor;
   require(hidden == 0 || *level->integer() > result.levels.back(), "levels of vmap are out of order");
   const int64_t from = hidden + wrap_dim(*dim->integer(), tensor.rank() - hidden);
   std::vector<int64_t> order;
@@ -58,7 +58,7 @@ std::optional<PyValue> PythonLowering::remove_batch_dim(const PyCall& call) {
   const bool batched = found != result.levels.end();
   const int64_t hidden = int64_t(result.levels.size()) - batched;
   const int64_t from = batched ? found - result.levels.begin() : 0;
-  Tensor tensor = batched ? *result.tensor : lowering_.unsqueeze(*result.tensor, 0);
+  SymbolicTensor tensor = batched ? *result.tensor : lowering_.unsqueeze(*result.tensor, 0);
   Shape shape = tensor.shape;
   shape[size_t(from)] = *size->integer();
   tensor = lowering_.expand(tensor, shape);

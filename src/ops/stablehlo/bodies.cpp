@@ -23,13 +23,13 @@ bool changes_shape_only(std::string_view target) {
          target == "stablehlo.broadcast";
 }
 
-Ex constant_scalar(Lowering& l, const graph::Node& node) {
+Scalar constant_scalar(Lowering& l, const graph::Node& node) {
   const auto* dtype = std::get_if<DType>(node_argument(node, "dtype"));
   const graph::Argument* value = node_argument(node, "value");
   if (!dtype || !value) fail("a constant has no value", ErrorCode::internal);
   if (const auto* reals = std::get_if<std::vector<double>>(value); reals && !reals->empty()) {
     if (*dtype == DType::c64) {
-      const Ex re = literal_of(l, DType::f32, (*reals)[0], 0), im = literal_of(l, DType::f32, (*reals)[1], 0);
+      const Scalar re = literal_of(l, DType::f32, (*reals)[0], 0), im = literal_of(l, DType::f32, (*reals)[1], 0);
       return l.call(Function::complex_, re, im);
     }
     return literal_of(l, *dtype, (*reals)[0], 0);
@@ -63,38 +63,38 @@ bool is_call(const graph::Graph& body, ValueId id, std::string_view target, std:
 
 }  // namespace
 
-Ex literal_of(Lowering& l, DType dtype, double real, int64_t integer) {
+Scalar literal_of(Lowering& l, DType dtype, double real, int64_t integer) {
   if (dtype == DType::boolean) return l.literal(Literal::of_bool(integer != 0));
   const Literal literal = is_integer(dtype) ? Literal::of(integer) : Literal::of(real);
   return {&l, l.literal(literal).id, compute_type(dtype), true};
 }
 
-Ex evaluate(Lowering& l, const graph::Graph& body, std::vector<Ex> inputs, const std::vector<Tensor>& captured,
-            size_t wanted) {
+Scalar evaluate(Lowering& l, const graph::Graph& body, std::vector<Scalar> inputs,
+                const std::vector<SymbolicTensor>& captured, size_t wanted) {
   require(inputs.size() + captured.size() == body.inputs.size(), "the body takes other arguments than it is given");
-  std::vector<std::optional<Ex>> values(body.values.size());
+  std::vector<std::optional<Scalar>> values(body.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i].value] = inputs[i];
   for (size_t i = 0; i < captured.size(); ++i) {
     require(captured[i].size() == 1, "the body of the operator uses a tensor that is not a scalar");
     const Indices first(captured[i].shape.size(), l.constant_index(0));
     values[body.inputs[inputs.size() + i].value] = l.read(captured[i], first);
   }
-  const auto value_of = [&](ValueId id) -> Ex {
+  const auto value_of = [&](ValueId id) -> Scalar {
     if (id == graph::no_value || !values[id]) fail("a value in the body of the operator is not defined");
     return *values[id];
   };
   for (const graph::Node& node : body.nodes) {
     require(node.results.size() == 1 && node.results[0] != graph::no_value,
             fmt::format("the body of the operator uses '{}'", node.target));
-    std::vector<Ex> arguments;
+    std::vector<Scalar> arguments;
     for (const ValueId id : operand_ids(node)) arguments.push_back(value_of(id));
-    std::optional<Ex> result;
+    std::optional<Scalar> result;
     if (node.target == "stablehlo.constant") {
       result = constant_scalar(l, node);
     } else if (changes_shape_only(node.target) && arguments.size() == 1) {
       result = arguments[0];
     } else if (const ScalarOperator* op = scalar_operator(node.target)) {
-      const Scalar scalar = scalar_of(l, body, node);
+      const ScalarCall scalar = scalar_of(l, body, node);
       result = apply(*op, scalar, arguments);
       result = compute_type(scalar.result) == scalar.result ? convert(*result, scalar.result)
                                                             : l.rounded(*result, scalar.result);
@@ -131,15 +131,15 @@ std::optional<Reducer> plain_reducer(const graph::Graph& body) {
 }
 
 // As JAX writes argmax: picked = a > b or a != a; taken = picked or (a == b and i < j).
-Pick positional_pick(const graph::Graph& body) {
-  if (body.inputs.size() != 4 || body.outputs.size() != 2) return Pick::none;
+KeptExtreme kept_extreme(const graph::Graph& body) {
+  if (body.inputs.size() != 4 || body.outputs.size() != 2) return KeptExtreme::none;
   const ValueId a = body.inputs[0].value, i = body.inputs[1].value, b = body.inputs[2].value, j = body.inputs[3].value;
   const graph::Node *value = producer(body, body.outputs[0].value), *position = producer(body, body.outputs[1].value);
   if (!value || !position || value->target != "stablehlo.select" || position->target != "stablehlo.select")
-    return Pick::none;
+    return KeptExtreme::none;
   const auto chosen = operand_ids(*value), placed = operand_ids(*position);
   if (chosen.size() != 3 || placed.size() != 3 || chosen[1] != a || chosen[2] != b || placed[1] != i || placed[2] != j)
-    return Pick::none;
+    return KeptExtreme::none;
   const auto orders = [&](ValueId id, std::string_view compares) {
     return is_call(body, id, "stablehlo.compare", compares, a, b) && !node_argument(*producer(body, id), "unsigned");
   };
@@ -148,21 +148,21 @@ Pick positional_pick(const graph::Graph& body) {
     const auto ids = node && node->target == "stablehlo.or" ? operand_ids(*node) : std::vector<ValueId>{};
     return ids.size() == 2 ? std::optional(std::pair(ids[0], ids[1])) : std::nullopt;
   };
-  Pick pick = Pick::none;
+  KeptExtreme pick = KeptExtreme::none;
   ValueId order = chosen[0];
   if (const auto parts = either(order)) {  // floats: NaN counts too
-    if (!is_call(body, parts->second, "stablehlo.compare", "NE", a, a)) return Pick::none;
+    if (!is_call(body, parts->second, "stablehlo.compare", "NE", a, a)) return KeptExtreme::none;
     order = parts->first;
   }
-  if (orders(order, "GT")) pick = Pick::greatest;
-  if (orders(order, "LT")) pick = Pick::least;
+  if (orders(order, "GT")) pick = KeptExtreme::greatest;
+  if (orders(order, "LT")) pick = KeptExtreme::least;
   const auto taken = either(placed[0]);
-  if (!taken || taken->first != chosen[0]) return Pick::none;
+  if (!taken || taken->first != chosen[0]) return KeptExtreme::none;
   const graph::Node* tie = producer(body, taken->second);
   const auto ties = tie && tie->target == "stablehlo.and" ? operand_ids(*tie) : std::vector<ValueId>{};
   const bool first = ties.size() == 2 && is_call(body, ties[0], "stablehlo.compare", "EQ", a, b) &&
                      is_call(body, ties[1], "stablehlo.compare", "LT", i, j);
-  return first ? pick : Pick::none;
+  return first ? pick : KeptExtreme::none;
 }
 
 }  // namespace lightline::ops::stablehlo

@@ -14,12 +14,12 @@ namespace {
 using namespace stablehlo;
 using Dims = std::vector<int64_t>;
 
-void check_dims(const Tensor& x, const Dims& dims) {
+void check_dims(const SymbolicTensor& x, const Dims& dims) {
   for (const int64_t dim : dims) require(dim >= 0 && dim < x.rank(), "a product names a dimension that is not there");
 }
 
 // Batch dimensions come first in the result, then those of the left operand that are left, then those of the right.
-void product_of(OpCall& c, const Tensor& a, const Tensor& b, const Dims& batch_a, const Dims& batch_b,
+void product_of(OpCall& c, const SymbolicTensor& a, const SymbolicTensor& b, const Dims& batch_a, const Dims& batch_b,
                 const Dims& summed_a, const Dims& summed_b) {
   require(batch_a.size() == batch_b.size() && summed_a.size() == summed_b.size(),
           "the operands of a product name different numbers of dimensions");
@@ -42,24 +42,24 @@ void product_of(OpCall& c, const Tensor& a, const Tensor& b, const Dims& batch_a
       if (label < 0) out.push_back(label = next++);
   Lowering& l = c.lowering();
   const DType dtype = result_type_of(c).dtype;
-  if (dtype != DType::boolean) return c.give(contract(l, dtype, left, right, out));
+  if (dtype != DType::boolean) return c.add_result(contract(l, dtype, left, right, out));
   left.tensor = l.cast(a, DType::i32);
   right.tensor = l.cast(b, DType::i32);
-  const Tensor count = contract(l, DType::i32, left, right, out);
-  c.give(l.map(dtype, count.shape, [&](const Indices& i) { return l.read(count, i) != 0.0; }));
+  const SymbolicTensor count = contract(l, DType::i32, left, right, out);
+  c.add_result(l.map(dtype, count.shape, [&](const Indices& i) { return l.read(count, i) != 0.0; }));
 }
 
 Dims dims_of(const OpCall& c, std::string_view name) { return c.integers(name, Dims{}); }
 
 void define_dot_general(OpCall& c) {
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() == 2, "a product takes two tensors");
   product_of(c, x[0], x[1], dims_of(c, "lhs_batching_dimensions"), dims_of(c, "rhs_batching_dimensions"),
              dims_of(c, "lhs_contracting_dimensions"), dims_of(c, "rhs_contracting_dimensions"));
 }
 
 void define_dot(OpCall& c) {
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() == 2 && x[0].rank() >= 1 && x[1].rank() >= 1, "a product takes two vectors or matrices");
   product_of(c, x[0], x[1], {}, {}, {x[0].rank() - 1}, {0});
 }
@@ -103,14 +103,14 @@ Dims order_of(const OpCall& c, std::string_view side, std::string_view first, st
 }
 
 // [n, g * c, ...] from [g * n, c, ...]: groups of the batch become groups of features.
-Tensor batch_groups_as_features(Lowering& l, const Tensor& x, int64_t groups) {
+SymbolicTensor batch_groups_as_features(Lowering& l, const SymbolicTensor& x, int64_t groups) {
   Shape split{groups, x.shape[0] / groups}, merged{x.shape[0] / groups, groups * x.shape[1]};
   split.insert(split.end(), x.shape.begin() + 1, x.shape.end());
   merged.insert(merged.end(), x.shape.begin() + 2, x.shape.end());
   return l.reshape(l.transpose(l.reshape(x, split), 0, 1), merged);
 }
 
-Tensor flipped(Lowering& l, Tensor x, const std::vector<bool>& dims) {
+SymbolicTensor flipped(Lowering& l, SymbolicTensor x, const std::vector<bool>& dims) {
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t extent = x.shape[2 + d];
     if (dims[d] && extent > 1) x = l.slice(x, int64_t(2 + d), extent - 1, extent, -1);
@@ -119,8 +119,8 @@ Tensor flipped(Lowering& l, Tensor x, const std::vector<bool>& dims) {
 }
 
 // Without dilation of the input: a plain convolution. Negative padding cuts the input.
-Tensor plain_convolution(Lowering& l, DType dtype, Tensor x, const Tensor& kernel, Window w, int64_t groups,
-                         const Shape& out) {
+SymbolicTensor plain_convolution(Lowering& l, DType dtype, SymbolicTensor x, const SymbolicTensor& kernel, Window w,
+                                 int64_t groups, const Shape& out) {
   for (size_t d = 0; d < w.stride.size(); ++d) {
     const int64_t before = std::max<int64_t>(0, -w.low[d]), after = std::max<int64_t>(0, -w.high[d]);
     require(x.shape[2 + d] >= before + after, "the padding of a convolution cuts more than there is");
@@ -132,8 +132,8 @@ Tensor plain_convolution(Lowering& l, DType dtype, Tensor x, const Tensor& kerne
 }
 
 // With dilation of the input: the transposed convolution with the kernel turned around, of which a stride keeps some.
-Tensor dilated_convolution(Lowering& l, DType dtype, const Tensor& x, const Tensor& kernel, const Window& w,
-                           int64_t groups, const Shape& out) {
+SymbolicTensor dilated_convolution(Lowering& l, DType dtype, const SymbolicTensor& x, const SymbolicTensor& kernel,
+                                   const Window& w, int64_t groups, const Shape& out) {
   const size_t dims = w.stride.size();
   ConvolutionGeometry g{w.lhs_dilation, w.rhs_dilation, Dims(dims), Dims(dims), groups};
   Shape wide(dims);
@@ -149,11 +149,11 @@ Tensor dilated_convolution(Lowering& l, DType dtype, const Tensor& x, const Tens
   Shape split{groups, out_group, in_group}, merged{groups * in_group, out_group};
   split.insert(split.end(), kernel.shape.begin() + 2, kernel.shape.end());
   merged.insert(merged.end(), kernel.shape.begin() + 2, kernel.shape.end());
-  const Tensor turned = flipped(l, kernel, std::vector<bool>(dims, true));
-  const Tensor weight = l.reshape(l.transpose(l.reshape(turned, split), 1, 2), merged);
-  Tensor result = to_wide(l, dtype, g, x, weight, wide);
+  const SymbolicTensor turned = flipped(l, kernel, std::vector<bool>(dims, true));
+  const SymbolicTensor weight = l.reshape(l.transpose(l.reshape(turned, split), 1, 2), merged);
+  SymbolicTensor result = to_wide(l, dtype, g, x, weight, wide);
   if (std::any_of(unseen.begin(), unseen.end(), [](int64_t places) { return places > 0; })) {
-    const Tensor seen = result;
+    const SymbolicTensor seen = result;
     Shape shape = seen.shape;
     for (size_t d = 0; d < dims; ++d) shape[2 + d] += unseen[d];
     result = l.map(dtype, shape, [&](const Indices& i) {
@@ -168,13 +168,13 @@ Tensor dilated_convolution(Lowering& l, DType dtype, const Tensor& x, const Tens
 
 void define_convolution(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> operand = operands(c);
+  const std::vector<SymbolicTensor> operand = operands(c);
   require(operand.size() == 2 && operand[0].rank() == operand[1].rank() && operand[0].rank() >= 2,
           "a convolution takes an input and a kernel of the same rank");
   const Dims in_order = order_of(c, "input", "batch", "feature"),
              kernel_order = order_of(c, "kernel", "output_feature", "input_feature"),
              out_order = order_of(c, "output", "batch", "feature");
-  Tensor x = l.permute(operand[0], in_order), kernel = l.permute(operand[1], kernel_order);
+  SymbolicTensor x = l.permute(operand[0], in_order), kernel = l.permute(operand[1], kernel_order);
   const size_t dims = x.shape.size() - 2;
   const Window w = window_of(c, dims);
   int64_t groups = c.integer("feature_group_count", 1);
@@ -201,11 +201,11 @@ void define_convolution(OpCall& c) {
   }
   const bool plain =
       std::all_of(w.lhs_dilation.begin(), w.lhs_dilation.end(), [](int64_t dilation) { return dilation == 1; });
-  const Tensor result = plain ? plain_convolution(l, type.dtype, x, kernel, w, groups, out)
-                              : dilated_convolution(l, type.dtype, x, kernel, w, groups, out);
+  const SymbolicTensor result = plain ? plain_convolution(l, type.dtype, x, kernel, w, groups, out)
+                                      : dilated_convolution(l, type.dtype, x, kernel, w, groups, out);
   Dims back(out_order.size());
   for (size_t i = 0; i < out_order.size(); ++i) back[size_t(wrap_dim(out_order[i], int64_t(back.size())))] = int64_t(i);
-  c.give(l.permute(result, back));
+  c.add_result(l.permute(result, back));
 }
 
 }  // namespace

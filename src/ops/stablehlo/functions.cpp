@@ -7,104 +7,104 @@
 namespace lightline::ops::stablehlo {
 namespace {
 
-using Values = std::vector<Ex>;
+using Values = std::vector<Scalar>;
 
-bool is_complex(const Ex& x) { return x.type == DType::c64; }
-Ex one(const Ex& like) { return number(like, 1.0); }
-Ex real(const Ex& x) { return call(Function::real, x); }
-Ex imag(const Ex& x) { return call(Function::imag, x); }
-Ex make(const Ex& re, const Ex& im) { return call(Function::complex_, re, im); }
-Ex times_i(const Ex& z) { return make(-imag(z), real(z)); }
-Ex times_minus_i(const Ex& z) { return make(imag(z), -real(z)); }
+bool is_complex(const Scalar& x) { return x.type == DType::c64; }
+Scalar one(const Scalar& like) { return number(like, 1.0); }
+Scalar real(const Scalar& x) { return call(Function::real, x); }
+Scalar imag(const Scalar& x) { return call(Function::imag, x); }
+Scalar make(const Scalar& re, const Scalar& im) { return call(Function::complex_, re, im); }
+Scalar times_i(const Scalar& z) { return make(-imag(z), real(z)); }
+Scalar times_minus_i(const Scalar& z) { return make(imag(z), -real(z)); }
 
 template <Function function>
-Ex plain(const Scalar&, const Values& v) {
+Scalar plain(const ScalarCall&, const Values& v) {
   return call(function, v[0]);
 }
 template <Function function>
-Ex plain2(const Scalar&, const Values& v) {
+Scalar plain2(const ScalarCall&, const Values& v) {
   return call(function, v[0], v[1]);
 }
 // A function of the reals with a formula for complex numbers.
-template <Function function, Ex (*complex)(const Ex&)>
-Ex either(const Scalar&, const Values& v) {
+template <Function function, Scalar (*complex)(const Scalar&)>
+Scalar either(const ScalarCall&, const Values& v) {
   return is_complex(v[0]) ? complex(v[0]) : call(function, v[0]);
 }
 
-Ex complex_expm1(const Ex& z) {
-  const Ex half = call(Function::sin, imag(z) * 0.5);
-  const Ex growth = call(Function::expm1, real(z));
+Scalar complex_expm1(const Scalar& z) {
+  const Scalar half = call(Function::sin, imag(z) * 0.5);
+  const Scalar growth = call(Function::expm1, real(z));
   return make(growth * call(Function::cos, imag(z)) - half * half * 2.0, (growth + 1.0) * call(Function::sin, imag(z)));
 }
-Ex complex_log1p(const Ex& z) {
-  const Ex x = real(z), y = imag(z);
+Scalar complex_log1p(const Scalar& z) {
+  const Scalar x = real(z), y = imag(z);
   return make(call(Function::log1p, x * (x + 2.0) + y * y) * 0.5, call(Function::atan2, y, x + 1.0));
 }
-Ex complex_rsqrt(const Ex& z) { return one(z) / call(Function::sqrt, z); }
-Ex complex_sigmoid(const Ex& z) { return one(z) / (call(Function::exp, -z) + one(z)); }
-Ex complex_cbrt(const Ex& z) { return call(Function::exp, call(Function::log, z) / number(z, 3.0)); }
-Ex complex_tan(const Ex& z) { return times_minus_i(call(Function::tanh, times_i(z))); }
-Ex complex_sinh(const Ex& z) { return times_minus_i(call(Function::sin, times_i(z))); }
-Ex complex_cosh(const Ex& z) { return call(Function::cos, times_i(z)); }
-Ex complex_asinh(const Ex& z) { return call(Function::log, z + call(Function::sqrt, z * z + one(z))); }
-Ex complex_asin(const Ex& z) { return times_minus_i(complex_asinh(times_i(z))); }
-Ex complex_acos(const Ex& z) {
-  const Ex asin = complex_asin(z);
+Scalar complex_rsqrt(const Scalar& z) { return one(z) / call(Function::sqrt, z); }
+Scalar complex_sigmoid(const Scalar& z) { return one(z) / (call(Function::exp, -z) + one(z)); }
+Scalar complex_cbrt(const Scalar& z) { return call(Function::exp, call(Function::log, z) / number(z, 3.0)); }
+Scalar complex_tan(const Scalar& z) { return times_minus_i(call(Function::tanh, times_i(z))); }
+Scalar complex_sinh(const Scalar& z) { return times_minus_i(call(Function::sin, times_i(z))); }
+Scalar complex_cosh(const Scalar& z) { return call(Function::cos, times_i(z)); }
+Scalar complex_asinh(const Scalar& z) { return call(Function::log, z + call(Function::sqrt, z * z + one(z))); }
+Scalar complex_asin(const Scalar& z) { return times_minus_i(complex_asinh(times_i(z))); }
+Scalar complex_acos(const Scalar& z) {
+  const Scalar asin = complex_asin(z);
   return make(std::numbers::pi / 2 - real(asin), -imag(asin));
 }
-Ex complex_acosh(const Ex& z) {
+Scalar complex_acosh(const Scalar& z) {
   return call(Function::log, z + call(Function::sqrt, z + one(z)) * call(Function::sqrt, z - one(z)));
 }
-Ex complex_atanh(const Ex& z) {
+Scalar complex_atanh(const Scalar& z) {
   return (call(Function::log, one(z) + z) - call(Function::log, one(z) - z)) / number(z, 2.0);
 }
-Ex complex_atan(const Ex& z) { return times_minus_i(complex_atanh(times_i(z))); }
+Scalar complex_atan(const Scalar& z) { return times_minus_i(complex_atanh(times_i(z))); }
 
-Ex log_gamma(const Scalar&, const Values& v) { return call(Function::lgamma, v[0]); }
+Scalar log_gamma(const ScalarCall&, const Values& v) { return call(Function::lgamma, v[0]); }
 // At zero and below, where the function has poles: not a number.
-Ex digamma(const Scalar&, const Values& v) {
-  const Ex pole = v[0] <= 0.0 && call(Function::floor, v[0]) == v[0];
+Scalar digamma(const ScalarCall&, const Values& v) {
+  const Scalar pole = v[0] <= 0.0 && call(Function::floor, v[0]) == v[0];
   return select(pole, number(v[0], std::nan("")), call(Function::digamma, v[0]));
 }
 
-Ex atan2(const Scalar&, const Values& v) {
+Scalar atan2(const ScalarCall&, const Values& v) {
   if (!is_complex(v[0])) return call(Function::atan2, v[0], v[1]);
-  const Ex size = call(Function::sqrt, v[1] * v[1] + v[0] * v[0]);
+  const Scalar size = call(Function::sqrt, v[1] * v[1] + v[0] * v[0]);
   return times_minus_i(call(Function::log, (v[1] + times_i(v[0])) / size));
 }
 
 // Hurwitz's zeta, sum over k of (k + q)^-x: the first terms, then the rest by the formula of Euler and Maclaurin.
-Ex hurwitz_zeta(const Ex& x, const Ex& q) {
+Scalar hurwitz_zeta(const Scalar& x, const Scalar& q) {
   constexpr int first_terms = 10;
   // (2 j)! / B_2j, with the Bernoulli numbers 1/6, -1/30, 1/42, -1/30, 5/66, -691/2730
   constexpr double divisors[] = {12, -720, 30240, -1209600, 47900160, -1307674368000.0 / 691};
-  const auto negative_power = [&](const Ex& base) { return call(Function::pow, base, -x); };
-  Ex sum = negative_power(q);
+  const auto negative_power = [&](const Scalar& base) { return call(Function::pow, base, -x); };
+  Scalar sum = negative_power(q);
   for (int k = 1; k < first_terms; ++k) sum = sum + negative_power(q + double(k));
-  const Ex a = q + double(first_terms);
-  Ex term = negative_power(a);
+  const Scalar a = q + double(first_terms);
+  Scalar term = negative_power(a);
   sum = sum + term * a / (x - 1.0) + term * 0.5;
-  Ex factor = x;
+  Scalar factor = x;
   term = term / a;
   for (int j = 0; j < int(std::size(divisors)); ++j) {
     sum = sum + term * factor / divisors[j];
     factor = factor * (x + double(2 * j + 1)) * (x + double(2 * j + 2));
     term = term / (a * a);
   }
-  const Ex infinite = number(sum, HUGE_VAL), undefined = number(sum, std::nan(""));
-  const Ex pole = q <= 0.0 && call(Function::floor, q) == q;
-  const Ex outside = x < 1.0 || (q <= 0.0 && call(Function::floor, x) != x);
+  const Scalar infinite = number(sum, HUGE_VAL), undefined = number(sum, std::nan(""));
+  const Scalar pole = q <= 0.0 && call(Function::floor, q) == q;
+  const Scalar outside = x < 1.0 || (q <= 0.0 && call(Function::floor, x) != x);
   return select(x == 1.0 || pole, infinite, select(outside, undefined, sum));
 }
 
-Ex zeta(const Scalar&, const Values& v) { return hurwitz_zeta(v[0], v[1]); }
+Scalar zeta(const ScalarCall&, const Values& v) { return hurwitz_zeta(v[0], v[1]); }
 
 // Derivative number n of digamma: (-1)^(n + 1) n! zeta(n + 1, x).
-Ex polygamma(const Scalar& s, const Values& v) {
-  const Ex n = v[0], x = v[1], next = n + 1.0;
-  const Ex sign = select(call(Function::fmod, n, number(n, 2.0)) == 0.0, number(n, -1.0), number(n, 1.0));
-  const Ex higher = sign * call(Function::exp, call(Function::lgamma, next)) * hurwitz_zeta(next, x);
-  const Ex valid = n >= 0.0 && call(Function::floor, n) == n;
+Scalar polygamma(const ScalarCall& s, const Values& v) {
+  const Scalar n = v[0], x = v[1], next = n + 1.0;
+  const Scalar sign = select(call(Function::fmod, n, number(n, 2.0)) == 0.0, number(n, -1.0), number(n, 1.0));
+  const Scalar higher = sign * call(Function::exp, call(Function::lgamma, next)) * hurwitz_zeta(next, x);
+  const Scalar valid = n >= 0.0 && call(Function::floor, n) == n;
   return select(n == 0.0, digamma(s, {x}), select(valid, higher, number(n, std::nan(""))));
 }
 

@@ -18,19 +18,19 @@ bool contains(const Dims& dims, int64_t dim) { return std::find(dims.begin(), di
 
 // Where a slice of `size` begins in an extent: clamped, so that it fits.
 struct Start {
-  std::optional<Ix> known;  // as a subscript that holds in the block
-  Tensor tensor;
+  std::optional<Subscript> known;  // as a subscript that holds in the block
+  SymbolicTensor tensor;
   int64_t last = 0;  // the greatest start
 
-  Ix at(Lowering& l, bool is_unsigned) const {
+  Subscript at(Lowering& l, bool is_unsigned) const {
     if (known) return *known;
-    const Ex raw = read_memory(l, tensor, Indices(tensor.shape.size(), l.constant_index(0)));
-    const Ex place = is_unsigned ? zero_extended(raw, tensor.dtype) : convert(raw, DType::i64);
+    const Scalar raw = read_memory(l, tensor, Indices(tensor.shape.size(), l.constant_index(0)));
+    const Scalar place = is_unsigned ? zero_extended(raw, tensor.dtype) : convert(raw, DType::i64);
     return l.index(min(max(place, 0.0), double(last)), {0, last});
   }
 };
 
-Start start_of(Lowering& l, const Tensor& start, int64_t extent, int64_t size) {
+Start start_of(Lowering& l, const SymbolicTensor& start, int64_t extent, int64_t size) {
   require(start.size() == 1 && is_integer(start.dtype), "the start of a slice is not an integer");
   require(size >= 0 && size <= extent, "a slice is larger than its tensor");
   Start result{std::nullopt, start, extent - size};
@@ -39,7 +39,7 @@ Start start_of(Lowering& l, const Tensor& start, int64_t extent, int64_t size) {
     return result;
   }
   if (const auto index = l.known_index(start, Indices(start.shape.size(), l.constant_index(0)))) {
-    const Range range = l.algebra().range(index->sum);
+    const Interval range = l.algebra().range(index->sum);
     if (range.low >= 0 && range.high <= result.last)
       result.known = *index;
     else if (index->sum.terms.empty())
@@ -48,7 +48,7 @@ Start start_of(Lowering& l, const Tensor& start, int64_t extent, int64_t size) {
   return result;
 }
 
-std::vector<Start> starts_of(Lowering& l, const std::vector<Tensor>& all, size_t first, const Shape& whole,
+std::vector<Start> starts_of(Lowering& l, const std::vector<SymbolicTensor>& all, size_t first, const Shape& whole,
                              const Shape& part) {
   require(all.size() == first + whole.size() && part.size() == whole.size(), "a slice has one start per dimension");
   std::vector<Start> starts;
@@ -60,10 +60,10 @@ bool starts_unsigned(const OpCall& c) { return c.has("index_unsigned"); }
 
 void define_dynamic_slice(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(!all.empty(), "a slice has no tensor");
   const Shape shape = c.integers("slice_sizes", Dims{});
-  Tensor x = all[0];
+  SymbolicTensor x = all[0];
   const std::vector<Start> starts = starts_of(l, all, 1, x.shape, shape);
   bool known = true, fixed = true;
   for (const Start& start : starts) {
@@ -72,14 +72,14 @@ void define_dynamic_slice(OpCall& c) {
   }
   if (fixed) {
     for (size_t d = 0; d < shape.size(); ++d) x = l.slice(x, int64_t(d), starts[d].known->sum.constant, shape[d]);
-    return c.give(x);
+    return c.add_result(x);
   }
   Indices first;
   if (known) {
     for (const Start& start : starts) first.push_back(*start.known);
-    return c.give(l.window(x, first, shape));
+    return c.add_result(l.window(x, first, shape));
   }
-  c.give(l.map(x.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
     Indices at;
     for (size_t d = 0; d < i.size(); ++d) at.push_back(i[d] + starts[d].at(l, starts_unsigned(c)));
     return l.read(x, at);
@@ -88,17 +88,17 @@ void define_dynamic_slice(OpCall& c) {
 
 void define_dynamic_update_slice(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() >= 2 && all[0].rank() == all[1].rank(), "an update of a slice takes a tensor and the slice");
-  const Tensor &x = all[0], &update = all[1];
+  const SymbolicTensor &x = all[0], &update = all[1];
   const std::vector<Start> starts = starts_of(l, all, 2, x.shape, update.shape);
   const Formula* formula = l.formula_of(x);
   if (const auto* stacked = formula ? formula->value.target<StackedUpdate>() : nullptr) {
     *stacked->slice = update;
-    return c.give(x);
+    return c.add_result(x);
   }
-  if (update.shape == x.shape) return c.give(update);
-  c.give(l.scatter(Reducer::set, x, update.shape, [&](const Indices& i) {
+  if (update.shape == x.shape) return c.add_result(update);
+  c.add_result(l.scatter(Reducer::set, x, update.shape, [&](const Indices& i) {
     Indices at;
     for (size_t d = 0; d < i.size(); ++d) at.push_back(i[d] + starts[d].at(l, starts_unsigned(c)));
     return ScatterWrite{at, l.read(update, i)};
@@ -119,7 +119,7 @@ struct Places {
   Shape window;        // extent of the window in every dimension of the tensor
 };
 
-void check_places(const Places& p, const Tensor& x, const Tensor& indices, size_t outer_rank) {
+void check_places(const Places& p, const SymbolicTensor& x, const SymbolicTensor& indices, size_t outer_rank) {
   const auto within = [](const Dims& dims, int64_t rank) {
     return std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return d >= 0 && d < rank; });
   };
@@ -143,7 +143,7 @@ void check_places(const Places& p, const Tensor& x, const Tensor& indices, size_
 // The coordinates of the tensor for one element of the result (gather) or of the updates (scatter).
 class Addressing {
  public:
-  Addressing(Lowering& l, const Places& p, const Tensor& x, const Tensor& indices, const Indices& outer,
+  Addressing(Lowering& l, const Places& p, const SymbolicTensor& x, const SymbolicTensor& indices, const Indices& outer,
              bool is_unsigned)
       : l_(l), p_(p), x_(x), indices_(indices), is_unsigned_(is_unsigned) {
     for (int64_t d = 0; d < int64_t(outer.size()); ++d)
@@ -151,22 +151,22 @@ class Addressing {
   }
 
   // What the index vectors say for dimension `d`, if they address it.
-  std::optional<Ex> start(int64_t d) const {
+  std::optional<Scalar> start(int64_t d) const {
     const auto component = std::find(p_.index_map.begin(), p_.index_map.end(), d);
     if (component == p_.index_map.end()) return std::nullopt;
-    const Ex raw = read_memory(l_, indices_, at_vector(component - p_.index_map.begin()));
+    const Scalar raw = read_memory(l_, indices_, at_vector(component - p_.index_map.begin()));
     return is_unsigned_ ? zero_extended(raw, indices_.dtype) : convert(raw, DType::i64);
   }
-  std::optional<Ix> known_start(int64_t d) const {
+  std::optional<Subscript> known_start(int64_t d) const {
     const auto component = std::find(p_.index_map.begin(), p_.index_map.end(), d);
     if (component == p_.index_map.end()) return l_.constant_index(0);
     const auto index = l_.known_index(indices_, at_vector(component - p_.index_map.begin()));
-    const Range range = index ? l_.algebra().range(index->sum) : Range{};
+    const Interval range = index ? l_.algebra().range(index->sum) : Interval{};
     return index && range.low >= 0 && range.high <= last(d) ? index : std::nullopt;
   }
   int64_t last(int64_t d) const { return x_.shape[size_t(d)] - p_.window[size_t(d)]; }
   // The place inside the window, or that of a batching dimension.
-  Ix offset(int64_t d) const {
+  Subscript offset(int64_t d) const {
     const auto batching = std::find(p_.batching.begin(), p_.batching.end(), d);
     if (batching != p_.batching.end())
       return batch_[size_t(batch_position(p_.index_batching[size_t(batching - p_.batching.begin())]))];
@@ -186,16 +186,16 @@ class Addressing {
 
   Lowering& l_;
   const Places& p_;
-  const Tensor &x_, &indices_;
+  const SymbolicTensor &x_, &indices_;
   bool is_unsigned_;
   Indices window_, batch_;
 };
 
 void define_gather(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() == 2, "a gather takes a tensor and indices");
-  const Tensor &x = all[0], &indices = all[1];
+  const SymbolicTensor &x = all[0], &indices = all[1];
   const graph::TensorType type = result_type_of(c);
   const Places p{c.integers("offset_dims", Dims{}),
                  c.integers("collapsed_slice_dims", Dims{}),
@@ -205,11 +205,11 @@ void define_gather(OpCall& c) {
                  c.integer("index_vector_dim", 0),
                  c.integers("slice_sizes", Dims{})};
   check_places(p, x, indices, type.shape.size());
-  c.give(l.map(type.dtype, type.shape, [&](const Indices& i) {
+  c.add_result(l.map(type.dtype, type.shape, [&](const Indices& i) {
     const Addressing addressing(l, p, x, indices, i, starts_unsigned(c));
     Indices at;
     for (int64_t d = 0; d < x.rank(); ++d) {
-      const Ix offset = addressing.offset(d);
+      const Subscript offset = addressing.offset(d);
       const int64_t last = addressing.last(d);
       if (const auto known = addressing.known_start(d)) {
         at.push_back(*known + offset);
@@ -225,17 +225,17 @@ void define_gather(OpCall& c) {
 }
 
 struct Scatter {
-  std::vector<Tensor> inputs, updates;
-  Tensor indices;
+  std::vector<SymbolicTensor> inputs, updates;
+  SymbolicTensor indices;
   Places places;
 };
 
 Scatter scatter_of(const OpCall& c) {
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() >= 3 && all.size() % 2 == 1, "a scatter takes tensors, indices and as many updates");
   const size_t n = all.size() / 2;
   Scatter s{{all.begin(), all.begin() + int64_t(n)}, {all.begin() + int64_t(n) + 1, all.end()}, all[n], {}};
-  const Tensor &x = s.inputs[0], &update = s.updates[0];
+  const SymbolicTensor &x = s.inputs[0], &update = s.updates[0];
   s.places = {c.integers("update_window_dims", Dims{}),
               c.integers("inserted_window_dims", Dims{}),
               c.integers("input_batching_dims", Dims{}),
@@ -261,18 +261,18 @@ Scatter scatter_of(const OpCall& c) {
 
 // Targets of one update; one whose window does not fit goes beyond the end, where it is dropped.
 Indices targets(Lowering& l, const Scatter& s, const Indices& i, bool is_unsigned) {
-  const Tensor& x = s.inputs[0];
+  const SymbolicTensor& x = s.inputs[0];
   const Addressing addressing(l, s.places, x, s.indices, i, is_unsigned);
   Indices at;
   for (int64_t d = 0; d < x.rank(); ++d) {
-    const Ix offset = addressing.offset(d);
+    const Subscript offset = addressing.offset(d);
     const int64_t last = addressing.last(d), extent = x.shape[size_t(d)];
     if (const auto known = addressing.known_start(d)) {
       at.push_back(*known + offset);
     } else if (s.places.window[size_t(d)] == 1) {
       at.push_back(l.index(*addressing.start(d)) + offset);
     } else {
-      const Ex start = *addressing.start(d);
+      const Scalar start = *addressing.start(d);
       at.push_back(l.index(select(start < 0.0 || start > double(last), double(extent), start), {0, extent}) + offset);
     }
   }
@@ -280,21 +280,21 @@ Indices targets(Lowering& l, const Scatter& s, const Indices& i, bool is_unsigne
 }
 
 // A body that is no reducer: one index vector after the other, each with its whole window.
-std::vector<Tensor> scatter_step_by_step(OpCall& c, const Scatter& s) {
+std::vector<SymbolicTensor> scatter_step_by_step(OpCall& c, const Scatter& s) {
   Lowering& l = c.lowering();
   const graph::Graph& body = region(c, 0);
-  const std::vector<Tensor> captured = captures(c, 0);
+  const std::vector<SymbolicTensor> captured = captures(c, 0);
   Shape batch, window;
   for (int64_t d = 0; d < s.updates[0].rank(); ++d)
     (contains(s.places.window_dims, d) ? window : batch).push_back(s.updates[0].shape[size_t(d)]);
-  return l.repeat(product(batch), s.inputs, [&](const Ix& step, const std::vector<Tensor>& now) {
+  return l.repeat(product(batch), s.inputs, [&](const Subscript& step, const std::vector<SymbolicTensor>& now) {
     RepeatYield yield;
     for (size_t k = 0; k < now.size(); ++k) {
       yield.next.push_back(l.scatter(
           Reducer::set, now[k], window,
           [&](const Indices& inner) {
             Indices places(batch.size());
-            Ix rest = step;
+            Subscript rest = step;
             for (size_t d = batch.size(); d-- > 0;) {
               places[d] = d == 0 ? rest : mod(rest, std::max<int64_t>(1, batch[d]));
               rest = div(rest, std::max<int64_t>(1, batch[d]));
@@ -304,11 +304,11 @@ std::vector<Tensor> scatter_step_by_step(OpCall& c, const Scatter& s) {
             for (int64_t d = 0; d < s.updates[0].rank(); ++d)
               outer.push_back(contains(s.places.window_dims, d) ? inner[from_window++] : places[from_batch++]);
             const Indices at = targets(l, s, outer, starts_unsigned(c));
-            std::vector<Ex> arguments;
-            for (const Tensor& tensor : now)
+            std::vector<Scalar> arguments;
+            for (const SymbolicTensor& tensor : now)
               arguments.push_back(l.read(
                   tensor, at, tensor.dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(int64_t(0))));
-            for (const Tensor& update : s.updates) arguments.push_back(l.read(update, outer));
+            for (const SymbolicTensor& update : s.updates) arguments.push_back(l.read(update, outer));
             return ScatterWrite{at, evaluate(l, body, std::move(arguments), captured, k)};
           },
           true));
@@ -322,14 +322,14 @@ void define_scatter(OpCall& c) {
   const Scatter s = scatter_of(c);
   const auto reducer = s.inputs.size() == 1 && captures(c, 0).empty() ? plain_reducer(region(c, 0)) : std::nullopt;
   if (reducer) {
-    return c.give(l.scatter(
+    return c.add_result(l.scatter(
         *reducer, s.inputs[0], s.updates[0].shape,
         [&](const Indices& i) {
           return ScatterWrite{targets(l, s, i, starts_unsigned(c)), l.read(s.updates[0], i)};
         },
         true));
   }
-  for (const Tensor& result : scatter_step_by_step(c, s)) c.give(result);
+  for (const SymbolicTensor& result : scatter_step_by_step(c, s)) c.add_result(result);
 }
 
 }  // namespace

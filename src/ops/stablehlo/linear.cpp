@@ -13,56 +13,56 @@ using namespace stablehlo;
 
 void define_fft(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const std::vector<int64_t> length = c.integers("fft_length");
   require(!length.empty() && int64_t(length.size()) <= x.rank(), "a transform has more dimensions than its tensor");
   std::vector<int64_t> dims;
   for (int64_t d = x.rank() - int64_t(length.size()); d < x.rank(); ++d) dims.push_back(d);
   const std::string type = c.text("fft_type", "");
-  if (type == "FFT") return c.give(complex_transform(l, x, dims, Normalisation::none, false));
-  if (type == "IFFT") return c.give(complex_transform(l, x, dims, Normalisation::by_count, true));
-  if (type == "RFFT") return c.give(real_transform(l, x, dims, Normalisation::none, true));
-  if (type == "IRFFT") return c.give(transform_to_real(l, x, dims, Normalisation::by_count, length.back()));
+  if (type == "FFT") return c.add_result(complex_transform(l, x, dims, Normalisation::none, false));
+  if (type == "IFFT") return c.add_result(complex_transform(l, x, dims, Normalisation::by_count, true));
+  if (type == "RFFT") return c.add_result(real_transform(l, x, dims, Normalisation::none, true));
+  if (type == "IRFFT") return c.add_result(transform_to_real(l, x, dims, Normalisation::by_count, length.back()));
   fail(fmt::format("there is no transform '{}'", type), ErrorCode::unsupported);
 }
 
-Tensor adjoint(Lowering& l, const Tensor& a, bool conjugates) {
-  const Tensor turned = l.transpose(a, -2, -1);
+SymbolicTensor adjoint(Lowering& l, const SymbolicTensor& a, bool conjugates) {
+  const SymbolicTensor turned = l.transpose(a, -2, -1);
   if (!conjugates || a.dtype != DType::c64) return turned;
   return l.map(a.dtype, turned.shape, [&](const Indices& i) { return call(Function::conj, l.read(turned, i)); });
 }
 
 // The executable factors are those of real matrices in f32 and f64.
-bool can_factor(const Tensor& a) { return a.rank() >= 2 && (a.dtype == DType::f32 || a.dtype == DType::f64); }
+bool can_factor(const SymbolicTensor& a) { return a.rank() >= 2 && (a.dtype == DType::f32 || a.dtype == DType::f64); }
 
-Tensor cholesky_factor(OpCall& c, const Tensor& a, bool lower) {
+SymbolicTensor cholesky_factor(OpCall& c, const SymbolicTensor& a, bool lower) {
   require_square(a);
   return c.lowering().opaque("cholesky", {a}, {{"upper", !lower}}, {{a.dtype, a.shape}})[0];
 }
 
 void define_cholesky(OpCall& c) {
-  const Tensor a = first_operand(c);
-  if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
-  c.give(cholesky_factor(c, a, c.flag("lower", true)));
+  const SymbolicTensor a = first_operand(c);
+  if (!can_factor(a)) return add_opaque_results(c, "cholesky", {a});
+  c.add_result(cholesky_factor(c, a, c.flag("lower", true)));
 }
 
 // x of op(a) x = b, or x op(a) = b.
-Tensor triangular(Lowering& l, const Tensor& a, const Tensor& b, bool left, bool lower, bool unit, bool transposed,
-                  bool conjugates) {
+SymbolicTensor triangular(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, bool left, bool lower,
+                          bool unit, bool transposed, bool conjugates) {
   require_square(a);
   if (!left)
     return l.transpose(triangular(l, a, l.transpose(b, -2, -1), true, lower, unit, !transposed, conjugates), -2, -1);
-  const Tensor factor = transposed ? adjoint(l, a, conjugates) : a;
+  const SymbolicTensor factor = transposed ? adjoint(l, a, conjugates) : a;
   return solved_triangular(l, factor, b, lower == transposed, unit);
 }
 
 void define_triangular_solve(OpCall& c) {
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() == 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
-  if (!can_factor(x[0])) return give_opaque(c, "triangular_solve", x);
+  if (!can_factor(x[0])) return add_opaque_results(c, "triangular_solve", x);
   const std::string how = c.text("transpose_a", "NO_TRANSPOSE");
-  c.give(triangular(c.lowering(), x[0], x[1], c.flag("left_side", true), c.flag("lower", true),
-                    c.flag("unit_diagonal", false), how != "NO_TRANSPOSE", how == "ADJOINT"));
+  c.add_result(triangular(c.lowering(), x[0], x[1], c.flag("left_side", true), c.flag("lower", true),
+                          c.flag("unit_diagonal", false), how != "NO_TRANSPOSE", how == "ADJOINT"));
 }
 
 // ---- calls by name ----
@@ -74,41 +74,41 @@ bool setting_is(const OpCall& c, std::string_view name, char letter) {
 
 void give_success(OpCall& c, size_t result) {
   const graph::TensorType type = result_type_of(c, result);
-  const Tensor zeros = c.lowering().constant(type.dtype, type.shape, {Literal::of(int64_t(0))});
+  const SymbolicTensor zeros = c.lowering().constant(type.dtype, type.shape, {Literal::of(int64_t(0))});
   Formula formula;
   formula.constant = Literal::of(int64_t(0));
-  formula.index = [&l = c.lowering()](const Indices&) -> std::optional<Ix> { return l.constant_index(0); };
+  formula.index = [&l = c.lowering()](const Indices&) -> std::optional<Subscript> { return l.constant_index(0); };
   c.lowering().know(zeros, std::move(formula));
-  c.give(zeros);
+  c.add_result(zeros);
 }
 
 void call_cholesky(OpCall& c) {
-  const Tensor a = first_operand(c);
-  if (!can_factor(a)) return give_opaque(c, "cholesky", {a});
-  c.give(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(std::string(settings) + "lower", true)));
+  const SymbolicTensor a = first_operand(c);
+  if (!can_factor(a)) return add_opaque_results(c, "cholesky", {a});
+  c.add_result(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(std::string(settings) + "lower", true)));
   give_success(c, 1);
 }
 
 void call_elimination(OpCall& c) {
-  const Tensor a = first_operand(c);
-  if (!can_factor(a)) return give_opaque(c, "lu", {a});
+  const SymbolicTensor a = first_operand(c);
+  if (!can_factor(a)) return add_opaque_results(c, "lu", {a});
   const Eliminated result = eliminated(c.lowering(), a);
-  c.give(result.factors);
-  c.give(result.pivots);
+  c.add_result(result.factors);
+  c.add_result(result.pivots);
   give_success(c, 2);
 }
 
 void call_triangular_solve(OpCall& c) {
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() >= 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
-  if (!can_factor(x[0])) return give_opaque(c, "triangular_solve", x);
+  if (!can_factor(x[0])) return add_opaque_results(c, "triangular_solve", x);
   const bool transposed = setting_is(c, "trans_x", 'T') || setting_is(c, "trans_x", 'C');
-  c.give(triangular(c.lowering(), x[0], x[1], !setting_is(c, "side", 'R'), setting_is(c, "uplo", 'L'),
-                    setting_is(c, "diag", 'U'), transposed, setting_is(c, "trans_x", 'C')));
+  c.add_result(triangular(c.lowering(), x[0], x[1], !setting_is(c, "side", 'R'), setting_is(c, "uplo", 'L'),
+                          setting_is(c, "diag", 'U'), transposed, setting_is(c, "trans_x", 'C')));
 }
 
 Definition named(const char* name) {
-  return [name](OpCall& c) { give_opaque(c, name, operands(c)); };
+  return [name](OpCall& c) { add_opaque_results(c, name, operands(c)); };
 }
 
 // LAPACK's name in all four precisions, and that of cuSOLVER.

@@ -1,4 +1,4 @@
-// StableHLO: while. A loop whose trips can be counted before it runs is a repeat; one that depends on data is opaque.
+// StableHLO: while. A loop whose steps can be counted before it runs is a repeat; one that depends on data is opaque.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Uses {
 
 // start + step * trip
 struct Induction {
-  Ix start;
+  Subscript start;
   int64_t step = 0;
 };
 
@@ -80,10 +80,10 @@ class Loop {
       invariant_.push_back(body_.outputs[i].value == body_.inputs[i].value);
     }
     for (size_t i = 0; i < init_.size(); ++i) induction_.push_back(invariant_[i] ? std::nullopt : induction(i));
-    const auto count = trips();
+    const auto count = known_steps();
     if (!count) return data_dependent();
     if (*count <= 0) {
-      for (const Tensor& tensor : init_) call_.give(tensor);
+      for (const SymbolicTensor& tensor : init_) call_.add_result(tensor);
       return;
     }
     for (size_t i = 0; i < init_.size(); ++i)
@@ -95,8 +95,8 @@ class Loop {
   // ---- what is known before the loop runs ----
 
   // The value of an integer scalar of a body, in terms of what is outside the loop.
-  std::optional<Ix> outside(const Graph& graph, const std::vector<const Node*>& maker,
-                            const std::vector<Tensor>& captured, ValueId id) {
+  std::optional<Subscript> outside(const Graph& graph, const std::vector<const Node*>& maker,
+                                   const std::vector<SymbolicTensor>& captured, ValueId id) {
     for (size_t i = 0; i < init_.size(); ++i)
       if (graph.inputs[i].value == id) return invariant_[i] ? scalar_index(init_[i]) : std::nullopt;
     for (size_t i = 0; i < captured.size(); ++i)
@@ -112,7 +112,7 @@ class Loop {
       return outside(graph, maker, captured, ids[0]);
     return std::nullopt;
   }
-  std::optional<Ix> scalar_index(const Tensor& tensor) {
+  std::optional<Subscript> scalar_index(const SymbolicTensor& tensor) {
     if (tensor.size() != 1) return std::nullopt;
     return l_.known_index(tensor, Indices(tensor.shape.size(), l_.constant_index(0)));
   }
@@ -133,7 +133,7 @@ class Loop {
   }
 
   // How often the condition holds, if that does not depend on data.
-  std::optional<int64_t> trips() {
+  std::optional<int64_t> known_steps() {
     const Uses uses(condition_);
     const Node* compare = uses.maker[condition_.outputs[0].value];
     if (!compare || compare->target != "stablehlo.compare") return std::nullopt;
@@ -165,7 +165,7 @@ class Loop {
     const auto ids = operand_ids(*node);
     return ids.size() == 1 ? counter_of(uses, ids[0]) : std::nullopt;
   }
-  // The trips of "start < start + distance" and its kin with a step.
+  // How often a comparison of "start + step * trip" with "start + distance" holds before it first does not.
   static std::optional<int64_t> count(std::string_view direction, int64_t distance, int64_t step) {
     if (direction == "GT" || direction == "GE") {
       distance = -distance;
@@ -237,24 +237,24 @@ class Loop {
 
   void repeat(int64_t count) {
     std::vector<size_t> carried, stacked;
-    std::vector<std::shared_ptr<std::optional<Tensor>>> slices(init_.size());
-    std::vector<Tensor> outer = init_;
+    std::vector<std::shared_ptr<std::optional<SymbolicTensor>>> slices(init_.size());
+    std::vector<SymbolicTensor> outer = init_;
     for (size_t i = 0; i < init_.size(); ++i) {
       if (invariant_[i] || induction_[i]) continue;
       (collected_[i] ? stacked : carried).push_back(i);
       if (!collected_[i]) continue;
-      slices[i] = std::make_shared<std::optional<Tensor>>();
+      slices[i] = std::make_shared<std::optional<SymbolicTensor>>();
       outer[i] = stand_in(i, slices[i]);
     }
-    std::vector<Tensor> start;
+    std::vector<SymbolicTensor> start;
     for (const size_t i : carried) start.push_back(init_[i]);
-    const auto results = l_.repeat(count, start, [&](const Ix& trip, const std::vector<Tensor>& now) {
-      std::vector<Tensor> inputs = outer;
+    const auto results = l_.repeat(count, start, [&](const Subscript& trip, const std::vector<SymbolicTensor>& now) {
+      std::vector<SymbolicTensor> inputs = outer;
       for (size_t k = 0; k < carried.size(); ++k) inputs[carried[k]] = now[k];
       for (size_t i = 0; i < init_.size(); ++i)
         if (induction_[i]) inputs[i] = counter(i, trip);
       inputs.insert(inputs.end(), body_captures_.begin(), body_captures_.end());
-      const std::vector<Tensor> outputs = call_.lower_graph(body_, inputs);
+      const std::vector<SymbolicTensor> outputs = call_.lower_graph(body_, inputs);
       RepeatYield yield;
       for (const size_t i : carried) yield.next.push_back(checked(i, outputs[i]));
       for (const size_t i : stacked) {
@@ -263,52 +263,52 @@ class Loop {
       }
       return yield;
     });
-    std::vector<Tensor> finals = init_;
+    std::vector<SymbolicTensor> finals = init_;
     for (size_t k = 0; k < carried.size(); ++k) finals[carried[k]] = results[k];
     for (size_t k = 0; k < stacked.size(); ++k)
       finals[stacked[k]] = placed(stacked[k], results[carried.size() + k], count);
     for (size_t i = 0; i < init_.size(); ++i)
       if (induction_[i]) finals[i] = known_scalar(init_[i], induction_[i]->start + induction_[i]->step * count);
-    for (const Tensor& tensor : finals) call_.give(tensor);
+    for (const SymbolicTensor& tensor : finals) call_.add_result(tensor);
   }
 
-  const Tensor& checked(size_t i, const Tensor& next) const {
+  const SymbolicTensor& checked(size_t i, const SymbolicTensor& next) const {
     require(next.dtype == init_[i].dtype && next.shape == init_[i].shape,
             "a while changes the type of what it carries");
     return next;
   }
 
   // What the body updates instead of a collected tensor.
-  Tensor stand_in(size_t i, const std::shared_ptr<std::optional<Tensor>>& slice) {
+  SymbolicTensor stand_in(size_t i, const std::shared_ptr<std::optional<SymbolicTensor>>& slice) {
     const Literal zero = init_[i].dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(int64_t(0));
-    const Tensor result = l_.constant(init_[i].dtype, init_[i].shape, {zero});
+    const SymbolicTensor result = l_.constant(init_[i].dtype, init_[i].shape, {zero});
     Formula formula;
     formula.value = StackedUpdate{slice};
     l_.know(result, std::move(formula));
     return result;
   }
 
-  Tensor known_scalar(const Tensor& like, const Ix& index) {
-    const Tensor result =
+  SymbolicTensor known_scalar(const SymbolicTensor& like, const Subscript& index) {
+    const SymbolicTensor result =
         l_.map(like.dtype, like.shape, [&](const Indices&) { return convert(value(index), like.dtype); });
     Formula formula;
-    formula.index = [index](const Indices&) -> std::optional<Ix> { return index; };
+    formula.index = [index](const Indices&) -> std::optional<Subscript> { return index; };
     if (index.sum.terms.empty()) formula.constant = Literal::of(index.sum.constant);
     l_.know(result, std::move(formula));
     return result;
   }
-  Tensor counter(size_t i, const Ix& trip) {
+  SymbolicTensor counter(size_t i, const Subscript& trip) {
     return known_scalar(init_[i], induction_[i]->start + trip * induction_[i]->step);
   }
 
   // The stack's first dimension in the place of the one that collects, over what was there before.
-  Tensor placed(size_t i, const Tensor& stack, int64_t count) {
+  SymbolicTensor placed(size_t i, const SymbolicTensor& stack, int64_t count) {
     const Collected& collect = *collected_[i];
     const Shape& whole = init_[i].shape;
     std::vector<int64_t> order;
     for (int64_t d = 1; d < int64_t(whole.size()); ++d) order.push_back(d);
     order.insert(order.begin() + collect.dim, 0);
-    const Tensor slices = collect.dim == 0 ? stack : l_.permute(stack, order);
+    const SymbolicTensor slices = collect.dim == 0 ? stack : l_.permute(stack, order);
     const Shape& shape = slices.shape;
     if (count == whole[size_t(collect.dim)] && std::abs(collect.step) == 1)
       return collect.step == 1 || count == 1 ? slices : l_.slice(slices, collect.dim, count - 1, count, -1);
@@ -320,17 +320,17 @@ class Loop {
   }
 
   void data_dependent() {
-    std::vector<Tensor> all = init_;
+    std::vector<SymbolicTensor> all = init_;
     all.insert(all.end(), body_captures_.begin(), body_captures_.end());
     call_.assumptions.push_back("a while loop ends when its data say so; it is opaque, and its work is not counted");
-    give_opaque(call_, "while", all);
+    add_opaque_results(call_, "while", all);
   }
 
   OpCall& call_;
   Lowering& l_;
-  std::vector<Tensor> init_;
+  std::vector<SymbolicTensor> init_;
   const Graph &condition_, &body_;
-  std::vector<Tensor> condition_captures_, body_captures_;
+  std::vector<SymbolicTensor> condition_captures_, body_captures_;
   Uses uses_;
   std::vector<bool> invariant_;
   std::vector<std::optional<Induction>> induction_;
@@ -340,25 +340,25 @@ class Loop {
 // chlo.scan: a body (slices, carried) -> (slices of the results, carried), along one dimension of the inputs.
 void define_scan(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   const auto segments = node_integers(c.node(), "operandSegmentSizes");
   const int64_t inits = segments.size() == 2 ? segments[1] : c.integer("init_count");
   require(inits >= 0 && inits < int64_t(all.size()), "a scan needs inputs beside the values it carries");
-  const std::vector<Tensor> inputs(all.begin(), all.end() - inits), start(all.end() - inits, all.end());
+  const std::vector<SymbolicTensor> inputs(all.begin(), all.end() - inits), start(all.end() - inits, all.end());
   const int64_t dim = wrap_dim(c.integer("dimension"), inputs[0].rank());
   const int64_t count = inputs[0].shape[size_t(dim)];
-  std::vector<Tensor> slices;  // in the order in which they are taken
-  for (const Tensor& input : inputs) {
+  std::vector<SymbolicTensor> slices;  // in the order in which they are taken
+  for (const SymbolicTensor& input : inputs) {
     require(input.rank() > dim && input.shape[size_t(dim)] == count, "the inputs of a scan differ in length");
     slices.push_back(c.flag("is_reverse", false) ? l.slice(input, dim, count - 1, count, -1) : input);
   }
   const auto captured = captures(c, 0);
-  const auto results = l.repeat(count, start, [&](const Ix& step, const std::vector<Tensor>& now) {
-    std::vector<Tensor> arguments;
-    for (const Tensor& input : slices) arguments.push_back(l.select(input, dim, step));
+  const auto results = l.repeat(count, start, [&](const Subscript& step, const std::vector<SymbolicTensor>& now) {
+    std::vector<SymbolicTensor> arguments;
+    for (const SymbolicTensor& input : slices) arguments.push_back(l.select(input, dim, step));
     arguments.insert(arguments.end(), now.begin(), now.end());
     arguments.insert(arguments.end(), captured.begin(), captured.end());
-    const std::vector<Tensor> outputs = c.lower_graph(region(c, 0), arguments);
+    const std::vector<SymbolicTensor> outputs = c.lower_graph(region(c, 0), arguments);
     require(int64_t(outputs.size()) >= inits, "the body of a scan gives too few values");
     RepeatYield yield;
     yield.stacked.assign(outputs.begin(), outputs.end() - inits);
@@ -373,11 +373,11 @@ void define_scan(OpCall& c) {
     for (int64_t d = 1; d < results[k].rank(); ++d) order.push_back(d);
     require(dim <= int64_t(order.size()), "a result of a scan has too few dimensions");
     order.insert(order.begin() + dim, 0);
-    Tensor stacked = l.permute(results[k], order);
+    SymbolicTensor stacked = l.permute(results[k], order);
     if (c.flag("is_reverse", false)) stacked = l.slice(stacked, dim, count - 1, count, -1);
-    c.give(stacked);
+    c.add_result(stacked);
   }
-  for (size_t k = 0; k < start.size(); ++k) c.give(results[k]);
+  for (size_t k = 0; k < start.size(); ++k) c.add_result(results[k]);
 }
 
 }  // namespace

@@ -115,13 +115,13 @@ class Comparator {
 };
 
 struct Sorted {
-  Tensor values, positions;
+  SymbolicTensor values, positions;
 };
 
 // Unsigned keys sort as signed ones with their first bit turned.
-Sorted sorted(Lowering& l, const Tensor& x, int64_t dim, const Key& key) {
-  Tensor keys = x;
-  const auto flipped = [&](const Tensor& t) {
+Sorted sorted(Lowering& l, const SymbolicTensor& x, int64_t dim, const Key& key) {
+  SymbolicTensor keys = x;
+  const auto flipped = [&](const SymbolicTensor& t) {
     const int64_t least = t.dtype == DType::i64 ? INT64_MIN : -(int64_t(1) << (bits(t.dtype) - 1));
     return l.map(t.dtype, t.shape, [&](const Indices& i) {
       return call(Function::bitxor_, l.read(t, i), literal_of(l, t.dtype, 0, least));
@@ -133,7 +133,7 @@ Sorted sorted(Lowering& l, const Tensor& x, int64_t dim, const Key& key) {
   return {key.is_unsigned ? flipped(results[0]) : results[0], results[1]};
 }
 
-Tensor taken(Lowering& l, const Tensor& x, const Tensor& positions, int64_t dim) {
+SymbolicTensor taken(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& positions, int64_t dim) {
   return l.map(x.dtype, x.shape, [&](const Indices& i) {
     Indices at = i;
     at[size_t(dim)] = l.index(l.read(positions, i), {0, std::max<int64_t>(0, x.shape[size_t(dim)] - 1)});
@@ -143,11 +143,11 @@ Tensor taken(Lowering& l, const Tensor& x, const Tensor& positions, int64_t dim)
 
 void define_sort(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   require(!x.empty(), "there is nothing to sort");
-  for (const Tensor& tensor : x) require(tensor.shape == x[0].shape, "the operands of a sort differ in shape");
+  for (const SymbolicTensor& tensor : x) require(tensor.shape == x[0].shape, "the operands of a sort differ in shape");
   if (x[0].shape.empty()) {
-    for (const Tensor& tensor : x) c.give(tensor);
+    for (const SymbolicTensor& tensor : x) c.add_result(tensor);
     return;
   }
   const int64_t dim = wrap_dim(c.integer("dimension", -1), x[0].rank());
@@ -155,8 +155,8 @@ void define_sort(OpCall& c) {
   bool known = keys.has_value();
   if (known)
     for (const Key& key : *keys) known &= x[key.operand].dtype != DType::c64;
-  if (!known) return give_opaque(c, "sort_by_comparator", x);
-  std::optional<Tensor> positions;
+  if (!known) return add_opaque_results(c, "sort_by_comparator", x);
+  std::optional<SymbolicTensor> positions;
   Sorted last{};
   for (size_t k = keys->size(); k-- > 0;) {
     const Key& key = (*keys)[k];
@@ -166,18 +166,18 @@ void define_sort(OpCall& c) {
   for (size_t i = 0; i < x.size(); ++i) {
     const Formula* formula = l.formula_of(x[i]);
     if (i == keys->front().operand) {
-      c.give(last.values);
+      c.add_result(last.values);
     } else if (formula && x[i].view == loops::none && formula->iota == dim) {
-      c.give(l.cast(*positions, x[i].dtype));
+      c.add_result(l.cast(*positions, x[i].dtype));
     } else {
-      c.give(taken(l, x[i], *positions, dim));
+      c.add_result(taken(l, x[i], *positions, dim));
     }
   }
 }
 
 void define_top_k(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const int64_t k = c.integer("k");
   require(x.rank() >= 1 && x.dtype != DType::c64 && !c.has("unsigned"), "top_k takes a tensor of ordered numbers");
   require(k >= 0 && k <= x.shape.back(), fmt::format("k is {}, but there are {} elements", k, x.shape.back()));
@@ -185,26 +185,26 @@ void define_top_k(OpCall& c) {
   shape.back() = k;
   const auto results = l.opaque("topk", {x}, {{"k", k}, {"dim", x.rank() - 1}, {"largest", c.flag("largest", true)}},
                                 {{x.dtype, shape}, {DType::i64, shape}});
-  c.give(results[0]);
-  c.give(l.cast(results[1], result_type_of(c, 1).dtype));
+  c.add_result(results[0]);
+  c.add_result(l.cast(results[1], result_type_of(c, 1).dtype));
 }
 
 // The custom call says k by the shape of its result.
 void define_top_k_call(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const Shape shape = result_type_of(c).shape;
   require(x.rank() >= 1 && shape.size() == x.shape.size(), "top_k takes a tensor of ordered numbers");
   const auto results = l.opaque("topk", {x}, {{"k", shape.back()}, {"dim", x.rank() - 1}, {"largest", true}},
                                 {{x.dtype, shape}, {DType::i64, shape}});
-  c.give(results[0]);
-  c.give(l.cast(results[1], result_type_of(c, 1).dtype));
+  c.add_result(results[0]);
+  c.add_result(l.cast(results[1], result_type_of(c, 1).dtype));
 }
 
 // Exact where it may be approximate. Its comparator is a function named after its direction.
 void define_approximate_top_k(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   const int64_t dim = c.integer("mhlo.backend_config.reduction_dim", -1), k = c.integer("mhlo.backend_config.top_k", 0);
   const std::string comparator = c.text("called_computations", "");
   require(x.size() == 4 && x[0].rank() >= 1 && x[1].shape == x[0].shape && x[0].dtype != DType::c64,
@@ -213,15 +213,15 @@ void define_approximate_top_k(OpCall& c) {
   const int64_t along = wrap_dim(dim, x[0].rank());
   if (!positions || x[1].view != loops::none || positions->iota != along ||
       !c.flag("mhlo.backend_config.aggregate_to_topk", true))
-    return give_opaque(c, "approximate_top_k", x);
+    return add_opaque_results(c, "approximate_top_k", x);
   Shape shape = x[0].shape;
   require(k >= 0 && k <= shape[size_t(along)], "k is larger than the number of elements");
   shape[size_t(along)] = k;
   const bool largest = comparator.find("_lt_") == std::string::npos;
   const auto results = l.opaque("topk", {x[0]}, {{"k", k}, {"dim", along}, {"largest", largest}},
                                 {{x[0].dtype, shape}, {DType::i64, shape}});
-  c.give(results[0]);
-  c.give(l.cast(results[1], x[1].dtype));
+  c.add_result(results[0]);
+  c.add_result(l.cast(results[1], x[1].dtype));
 }
 
 }  // namespace

@@ -16,18 +16,19 @@ using namespace stablehlo;
 using Dims = std::vector<int64_t>;
 
 struct Reduction {
-  std::vector<Tensor> inputs, inits;
+  std::vector<SymbolicTensor> inputs, inits;
   const graph::Graph& body;
-  std::vector<Tensor> captured;
+  std::vector<SymbolicTensor> captured;
 };
 
 Reduction reduction_of(const OpCall& c) {
-  std::vector<Tensor> all = operands(c);
+  std::vector<SymbolicTensor> all = operands(c);
   require(!all.empty() && all.size() % 2 == 0, "a reduction has one initial value per operand");
   const auto half = all.begin() + int64_t(all.size() / 2);
   Reduction r{{all.begin(), half}, {half, all.end()}, region(c, 0), captures(c, 0)};
-  for (const Tensor& init : r.inits) require(init.shape.empty(), "the initial value of a reduction is a scalar");
-  for (const Tensor& input : r.inputs)
+  for (const SymbolicTensor& init : r.inits)
+    require(init.shape.empty(), "the initial value of a reduction is a scalar");
+  for (const SymbolicTensor& input : r.inputs)
     require(input.shape == r.inputs[0].shape, "the operands of a reduction differ in shape");
   return r;
 }
@@ -53,7 +54,7 @@ double number_of(const Literal& literal) {
   return literal.kind == Literal::Kind::floating ? literal.floating : double(literal.integer);
 }
 
-bool is_neutral(const Lowering& l, const Tensor& init, Reducer reducer) {
+bool is_neutral(const Lowering& l, const SymbolicTensor& init, Reducer reducer) {
   const auto known = known_literal(l, init);
   if (!known) return false;
   const Literal wanted = neutral(reducer, init.dtype);
@@ -61,7 +62,7 @@ bool is_neutral(const Lowering& l, const Tensor& init, Reducer reducer) {
   return number_of(*known) == number_of(wanted);
 }
 
-Ex combined(Reducer reducer, const Ex& a, const Ex& b) {
+Scalar combined(Reducer reducer, const Scalar& a, const Scalar& b) {
   switch (reducer) {
     case Reducer::sum: return a + b;
     case Reducer::prod: return a * b;
@@ -72,7 +73,7 @@ Ex combined(Reducer reducer, const Ex& a, const Ex& b) {
   }
 }
 
-Tensor with_init(Lowering& l, Reducer reducer, const Tensor& reduced, const Tensor& init) {
+SymbolicTensor with_init(Lowering& l, Reducer reducer, const SymbolicTensor& reduced, const SymbolicTensor& init) {
   if (is_neutral(l, init, reducer)) return reduced;
   return l.map(reduced.dtype, reduced.shape,
                [&](const Indices& i) { return combined(reducer, l.read(init, {}), l.read(reduced, i)); });
@@ -84,24 +85,25 @@ struct Steps {
   Shape shape;    // of the results
   int64_t count;  // elements that meet in each of them
   // Element `step` of operand `which` for a result, and whether there is one; it has a value in any case.
-  std::function<Ex(size_t which, const Indices& result, const Ix& step)> element;
+  std::function<Scalar(size_t which, const Indices& result, const Subscript& step)> element;
 };
 
-std::vector<Tensor> step_by_step(Lowering& l, const Reduction& r, const Steps& steps) {
-  std::vector<Tensor> init;
-  for (const Tensor& value : r.inits) init.push_back(l.expand(value, steps.shape));
-  std::vector<Tensor> results = l.repeat(steps.count, init, [&](const Ix& step, const std::vector<Tensor>& carried) {
-    RepeatYield yield;
-    for (size_t k = 0; k < carried.size(); ++k) {
-      yield.next.push_back(l.map(carried[k].dtype, steps.shape, [&](const Indices& i) {
-        std::vector<Ex> arguments;
-        for (const Tensor& value : carried) arguments.push_back(l.read(value, i));
-        for (size_t which = 0; which < carried.size(); ++which) arguments.push_back(steps.element(which, i, step));
-        return evaluate(l, r.body, std::move(arguments), r.captured, k);
-      }));
-    }
-    return yield;
-  });
+std::vector<SymbolicTensor> step_by_step(Lowering& l, const Reduction& r, const Steps& steps) {
+  std::vector<SymbolicTensor> init;
+  for (const SymbolicTensor& value : r.inits) init.push_back(l.expand(value, steps.shape));
+  std::vector<SymbolicTensor> results =
+      l.repeat(steps.count, init, [&](const Subscript& step, const std::vector<SymbolicTensor>& carried) {
+        RepeatYield yield;
+        for (size_t k = 0; k < carried.size(); ++k) {
+          yield.next.push_back(l.map(carried[k].dtype, steps.shape, [&](const Indices& i) {
+            std::vector<Scalar> arguments;
+            for (const SymbolicTensor& value : carried) arguments.push_back(l.read(value, i));
+            for (size_t which = 0; which < carried.size(); ++which) arguments.push_back(steps.element(which, i, step));
+            return evaluate(l, r.body, std::move(arguments), r.captured, k);
+          }));
+        }
+        return yield;
+      });
   return results;
 }
 
@@ -110,12 +112,12 @@ std::vector<Tensor> step_by_step(Lowering& l, const Reduction& r, const Steps& s
 // Positions of the greatest or least element along one dimension, as JAX writes argmax.
 bool reduce_positions(OpCall& c, const Reduction& r, const Dims& dims) {
   Lowering& l = c.lowering();
-  const Pick pick =
-      r.inputs.size() == 2 && r.captured.empty() && dims.size() == 1 ? positional_pick(r.body) : Pick::none;
-  const Formula* positions = pick == Pick::none ? nullptr : l.formula_of(r.inputs[1]);
+  const KeptExtreme pick =
+      r.inputs.size() == 2 && r.captured.empty() && dims.size() == 1 ? kept_extreme(r.body) : KeptExtreme::none;
+  const Formula* positions = pick == KeptExtreme::none ? nullptr : l.formula_of(r.inputs[1]);
   if (!positions || r.inputs[1].view != loops::none || positions->iota != dims[0]) return false;
-  const Tensor& x = r.inputs[0];
-  const bool greatest = pick == Pick::greatest;
+  const SymbolicTensor& x = r.inputs[0];
+  const bool greatest = pick == KeptExtreme::greatest;
   const Reducer extreme = greatest ? Reducer::max : Reducer::min;
   const auto first = known_literal(l, r.inits[1]);
   if (x.shape[size_t(dims[0])] == 0 || x.dtype == DType::boolean || !is_neutral(l, r.inits[0], extreme) || !first ||
@@ -123,9 +125,10 @@ bool reduce_positions(OpCall& c, const Reduction& r, const Dims& dims) {
     return false;
   const ReducedDims along = reduced_dims(x.shape, dims);
   const auto element = [&](const Indices& at) { return l.read(x, at); };
-  c.give(reduce_dims(l, x.dtype, extreme, along, false, element));
-  const Tensor found = reduce_dims(l, DType::i64, greatest ? Reducer::argmax : Reducer::argmin, along, false, element);
-  c.give(l.cast(found, r.inputs[1].dtype));
+  c.add_result(reduce_dims(l, x.dtype, extreme, along, false, element));
+  const SymbolicTensor found =
+      reduce_dims(l, DType::i64, greatest ? Reducer::argmax : Reducer::argmin, along, false, element);
+  c.add_result(l.cast(found, r.inputs[1].dtype));
   return true;
 }
 
@@ -136,23 +139,24 @@ void define_reduce(OpCall& c) {
   const ReducedDims along = reduced_dims(r.inputs[0].shape, dims);
   const auto reducer = r.captured.empty() ? plain_reducer(r.body) : std::nullopt;
   if (r.inputs.size() == 1 && reducer && *reducer != Reducer::set) {
-    const Tensor& x = r.inputs[0];
-    const Tensor reduced =
+    const SymbolicTensor& x = r.inputs[0];
+    const SymbolicTensor reduced =
         reduce_dims(l, x.dtype, *reducer, along, false, [&](const Indices& at) { return l.read(x, at); });
-    return c.give(with_init(l, *reducer, reduced, r.inits[0]));
+    return c.add_result(with_init(l, *reducer, reduced, r.inits[0]));
   }
   if (reduce_positions(c, r, dims)) return;
   const Shape extents = along.extents();
-  const auto element = [&](size_t which, const Indices& i, const Ix& step) {
+  const auto element = [&](size_t which, const Indices& i, const Subscript& step) {
     Indices inner(extents.size());
-    Ix rest = step;
+    Subscript rest = step;
     for (size_t d = extents.size(); d-- > 0;) {
       inner[d] = d == 0 ? rest : mod(rest, std::max<int64_t>(1, extents[d]));
       rest = div(rest, std::max<int64_t>(1, extents[d]));
     }
     return l.read(r.inputs[which], along.join(i, inner, false));
   };
-  for (const Tensor& result : step_by_step(l, r, {along.kept(false), along.count(), element})) c.give(result);
+  for (const SymbolicTensor& result : step_by_step(l, r, {along.kept(false), along.count(), element}))
+    c.add_result(result);
 }
 
 // ---- windows ----
@@ -161,8 +165,10 @@ struct Windows {
   Dims size, stride, base_dilation, dilation, low, high;
 
   int64_t count() const { return product(size); }
-  // Where tap `r` of the window at `i` lies; with a dilated base only every so manyth place holds an element.
-  Ix place(size_t d, const Ix& i, const Ix& r) const { return i * stride[d] + r * dilation[d] - low[d]; }
+  // Where tap `r` of the window at `i` lies; in a base dilated by n, only every n-th place holds an element.
+  Subscript place(size_t d, const Subscript& i, const Subscript& r) const {
+    return i * stride[d] + r * dilation[d] - low[d];
+  }
 };
 
 Windows windows_of(const OpCall& c, size_t rank) {
@@ -190,19 +196,19 @@ Windows windows_of(const OpCall& c, size_t rank) {
 
 struct Tap {
   Indices at;
-  std::optional<Ex> inside;  // absent: always
+  std::optional<Scalar> inside;  // absent: always
 };
 // With `by_fill` what lies before the first and after the last element is left to the fill of the read.
 Tap tap_of(Lowering& l, const Windows& w, const Shape& shape, const Indices& i, const Indices& r, bool by_fill) {
   Tap tap;
-  const auto also = [&](const Ex& condition) { tap.inside = tap.inside ? *tap.inside && condition : condition; };
+  const auto also = [&](const Scalar& condition) { tap.inside = tap.inside ? *tap.inside && condition : condition; };
   for (size_t d = 0; d < shape.size(); ++d) {
-    const Ix place = w.place(d, i[d], r[d]);
+    const Subscript place = w.place(d, i[d], r[d]);
     const int64_t step = w.base_dilation[d];
     if (step > 1) also(value(mod(place, step)) == 0.0);
     tap.at.push_back(step > 1 ? div(place, step) : place);
     if (by_fill) continue;
-    const Range range = l.algebra().range(tap.at.back().sum);
+    const Interval range = l.algebra().range(tap.at.back().sum);
     if (range.low < 0) also(value(tap.at.back()) >= 0.0);
     if (range.high >= shape[d]) also(value(tap.at.back()) < double(shape[d]));
   }
@@ -226,14 +232,14 @@ std::optional<Running> running_of(const Windows& w, const Shape& shape) {
   return found;
 }
 
-Tensor running_reduction(Lowering& l, const Tensor& x, Reducer reducer, const Running& running) {
+SymbolicTensor running_reduction(Lowering& l, const SymbolicTensor& x, Reducer reducer, const Running& running) {
   const int64_t extent = x.shape[size_t(running.dim)];
-  const auto turned = [&](const Tensor& t) {
+  const auto turned = [&](const SymbolicTensor& t) {
     return running.backwards && extent > 1 ? l.slice(t, running.dim, extent - 1, extent, -1) : t;
   };
-  const Tensor source = turned(x);
+  const SymbolicTensor source = turned(x);
   const Literal start = neutral(reducer, x.dtype);
-  const Tensor sum =
+  const SymbolicTensor sum =
       l.scan(compute_type(x.dtype), x.shape, running.dim, [&](const Indices& i, const Lowering::Self& self) {
         return combined(reducer, self(1, start), l.read(source, i));
       });
@@ -243,7 +249,7 @@ Tensor running_reduction(Lowering& l, const Tensor& x, Reducer reducer, const Ru
 void define_reduce_window(OpCall& c) {
   Lowering& l = c.lowering();
   const Reduction r = reduction_of(c);
-  const Tensor& x = r.inputs[0];
+  const SymbolicTensor& x = r.inputs[0];
   const Windows w = windows_of(c, x.shape.size());
   const Shape shape = result_type_of(c).shape;
   require(shape.size() == x.shape.size(), "the result of a reduction over windows has another rank than its operand");
@@ -251,27 +257,29 @@ void define_reduce_window(OpCall& c) {
   if (r.inputs.size() == 1 && reducer && *reducer != Reducer::set) {
     const auto running = running_of(w, x.shape);
     if (running && x.dtype != DType::c64)
-      return c.give(with_init(l, *reducer, running_reduction(l, x, *reducer, *running), r.inits[0]));
+      return c.add_result(with_init(l, *reducer, running_reduction(l, x, *reducer, *running), r.inits[0]));
     const Literal fill = neutral(*reducer, x.dtype);
-    const Tensor reduced = l.reduce(x.dtype, shape, *reducer, w.size, [&](const Indices& i, const Indices& taps) {
-      const Tap tap = tap_of(l, w, x.shape, i, taps, true);
-      const Ex element = l.read(x, tap.at, fill);
-      return tap.inside ? select(*tap.inside, element, literal_of(l, x.dtype, number_of(fill), fill.integer)) : element;
-    });
-    return c.give(with_init(l, *reducer, reduced, r.inits[0]));
+    const SymbolicTensor reduced =
+        l.reduce(x.dtype, shape, *reducer, w.size, [&](const Indices& i, const Indices& taps) {
+          const Tap tap = tap_of(l, w, x.shape, i, taps, true);
+          const Scalar element = l.read(x, tap.at, fill);
+          return tap.inside ? select(*tap.inside, element, literal_of(l, x.dtype, number_of(fill), fill.integer))
+                            : element;
+        });
+    return c.add_result(with_init(l, *reducer, reduced, r.inits[0]));
   }
-  const auto element = [&](size_t which, const Indices& i, const Ix& step) {
+  const auto element = [&](size_t which, const Indices& i, const Subscript& step) {
     Indices taps(w.size.size());
-    Ix rest = step;
+    Subscript rest = step;
     for (size_t d = taps.size(); d-- > 0;) {
       taps[d] = d == 0 ? rest : mod(rest, w.size[d]);
       rest = div(rest, w.size[d]);
     }
     const Tap tap = tap_of(l, w, x.shape, i, taps, false);
-    const Ex inside = l.read(r.inputs[which], tap.at, Literal::of(int64_t(0)));
+    const Scalar inside = l.read(r.inputs[which], tap.at, Literal::of(int64_t(0)));
     return tap.inside ? select(*tap.inside, inside, l.read(r.inits[which], {})) : inside;
   };
-  for (const Tensor& result : step_by_step(l, r, {shape, w.count(), element})) c.give(result);
+  for (const SymbolicTensor& result : step_by_step(l, r, {shape, w.count(), element})) c.add_result(result);
 }
 
 // ---- select_and_scatter ----
@@ -279,10 +287,10 @@ void define_reduce_window(OpCall& c) {
 // Every element of the source goes to the place of the element that its window selects.
 void define_select_and_scatter(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() == 3 && all[0].rank() == all[1].rank() && all[2].shape.empty(),
           "select_and_scatter takes a tensor, a source and an initial value");
-  const Tensor &x = all[0], &source = all[1], &init = all[2];
+  const SymbolicTensor &x = all[0], &source = all[1], &init = all[2];
   const graph::Graph& select_body = region(c, 0);
   const auto reducer = plain_reducer(region(c, 1));
   std::string direction;
@@ -295,17 +303,17 @@ void define_select_and_scatter(OpCall& c) {
   const bool greatest = direction == "GE";
   const Windows w = windows_of(c, x.shape.size());
   const Literal fill = neutral(greatest ? Reducer::max : Reducer::min, x.dtype);
-  const Tensor chosen = l.reduce(
+  const SymbolicTensor chosen = l.reduce(
       DType::i64, source.shape, greatest ? Reducer::argmax : Reducer::argmin, w.size,
       [&](const Indices& i, const Indices& taps) { return l.read(x, tap_of(l, w, x.shape, i, taps, true).at, fill); });
-  const Tensor start = l.expand(init, x.shape);
-  c.give(l.scatter(
+  const SymbolicTensor start = l.expand(init, x.shape);
+  c.add_result(l.scatter(
       *reducer, start, source.shape,
       [&](const Indices& i) {
         Indices target(i.size());
-        Ix rest = l.index(l.read(chosen, i), {0, std::max<int64_t>(0, w.count() - 1)});
+        Subscript rest = l.index(l.read(chosen, i), {0, std::max<int64_t>(0, w.count() - 1)});
         for (size_t d = i.size(); d-- > 0;) {
-          const Ix tap = d == 0 ? rest : mod(rest, w.size[d]);
+          const Subscript tap = d == 0 ? rest : mod(rest, w.size[d]);
           target[d] = w.place(d, i[d], tap);
           rest = div(rest, w.size[d]);
         }

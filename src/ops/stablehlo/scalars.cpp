@@ -21,13 +21,13 @@ std::vector<int64_t> node_integers(const graph::Node& node, std::string_view nam
   return list ? *list : std::vector<int64_t>{};
 }
 
-std::string_view Scalar::text(std::string_view name) const {
+std::string_view ScalarCall::text(std::string_view name) const {
   const graph::Argument* value = node_argument(node, name);
   const auto* text = value ? std::get_if<std::string>(value) : nullptr;
   return text ? std::string_view(*text) : std::string_view();
 }
 
-int64_t Scalar::integer(std::string_view name, int64_t fallback) const {
+int64_t ScalarCall::integer(std::string_view name, int64_t fallback) const {
   const graph::Argument* value = node_argument(node, name);
   const auto* integer = value ? std::get_if<int64_t>(value) : nullptr;
   return integer ? *integer : fallback;
@@ -58,7 +58,7 @@ void require_arity(const ScalarOperator& op, size_t operands) {
   require(operands == arity, fmt::format("the operator takes {} operands, not {}", arity, operands));
 }
 
-Ex apply(const ScalarOperator& op, const Scalar& scalar, const std::vector<Ex>& values) {
+Scalar apply(const ScalarOperator& op, const ScalarCall& scalar, const std::vector<Scalar>& values) {
   require_arity(op, values.size());
   try {
     return op.function(scalar, values);
@@ -68,11 +68,11 @@ Ex apply(const ScalarOperator& op, const Scalar& scalar, const std::vector<Ex>& 
   }
 }
 
-Scalar scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node) {
+ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node) {
   const auto type_of = [&](graph::ValueId id) {
     return id != graph::no_value && graph.values[id].type ? graph.values[id].type->dtype : DType::f32;
   };
-  Scalar scalar{lowering, node, DType::f32, DType::f32};
+  ScalarCall scalar{lowering, node, DType::f32, DType::f32};
   if (!node.results.empty()) scalar.result = type_of(node.results[0]);
   scalar.operand = scalar.result;
   for (const graph::NamedArgument& argument : node.arguments) {
@@ -86,8 +86,8 @@ Scalar scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Nod
   return scalar;
 }
 
-std::vector<Tensor> operands(const OpCall& call) {
-  std::vector<Tensor> result;
+std::vector<SymbolicTensor> operands(const OpCall& call) {
+  std::vector<SymbolicTensor> result;
   for (const graph::NamedArgument& argument : call.node().arguments) {
     const auto* ref = std::get_if<graph::ValueRef>(&argument.value);
     if (!ref || !argument.name.empty()) continue;
@@ -98,8 +98,8 @@ std::vector<Tensor> operands(const OpCall& call) {
   return result;
 }
 
-Tensor first_operand(const OpCall& call) {
-  std::vector<Tensor> all = operands(call);
+SymbolicTensor first_operand(const OpCall& call) {
+  std::vector<SymbolicTensor> all = operands(call);
   require(!all.empty(), "the operator has no operand");
   return std::move(all[0]);
 }
@@ -110,19 +110,19 @@ graph::TensorType result_type_of(const OpCall& call, size_t i) {
   return *std::move(type);
 }
 
-Ex StackedUpdate::operator()(const Indices&) const {
+Scalar StackedUpdate::operator()(const Indices&) const {
   fail("a tensor is read while a loop fills it", ErrorCode::internal);
 }
 
-Ex read_memory(Lowering& l, const Tensor& tensor, const Indices& index) {
+Scalar read_memory(Lowering& l, const SymbolicTensor& tensor, const Indices& index) {
   if (!l.formula_of(tensor)) return l.read(tensor, index);
   const loops::ArrayId array = l.array_of(tensor);
   std::vector<loops::ExprId> subscripts;
-  for (const Ix& ix : index) subscripts.push_back(l.algebra().emit(l.program(), ix.sum));
+  for (const Subscript& ix : index) subscripts.push_back(l.algebra().emit(l.program(), ix.sum));
   return {&l, l.program().read(array, subscripts), compute_type(tensor.dtype), false};
 }
 
-std::optional<Literal> known_literal(const Lowering& lowering, const Tensor& tensor) {
+std::optional<Literal> known_literal(const Lowering& lowering, const SymbolicTensor& tensor) {
   const Formula* formula = lowering.formula_of(tensor);
   return formula ? formula->constant : std::nullopt;
 }
@@ -134,13 +134,15 @@ const graph::Graph& region(const OpCall& call, size_t i) {
   return call.graph().subgraphs[ref->index];
 }
 
-std::vector<Tensor> captures(const OpCall& call, size_t i) { return call.tensors(fmt::format("captures_{}", i)); }
+std::vector<SymbolicTensor> captures(const OpCall& call, size_t i) {
+  return call.tensors(fmt::format("captures_{}", i));
+}
 
 namespace {
 
 constexpr int heaviest_formula = 24;
 
-bool in_range(Range range, DType dtype) {
+bool in_range(Interval range, DType dtype) {
   const int width = bits(dtype);
   if (width >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
   const int64_t low = dtype == DType::u8 ? 0 : -(int64_t(1) << (width - 1));
@@ -148,18 +150,19 @@ bool in_range(Range range, DType dtype) {
   return range.low >= low && range.high <= high;
 }
 
-// Integers that subscripts can say stay subscripts, as long as nothing wraps around.
-std::optional<Ix> subscript(Lowering& l, const Scalar& s, const std::vector<Tensor>& x, const Indices& i) {
+// Integers that a subscript can express stay subscripts, as long as nothing wraps around.
+std::optional<Subscript> subscript(Lowering& l, const ScalarCall& s, const std::vector<SymbolicTensor>& x,
+                                   const Indices& i) {
   if (!is_integer(s.operand) || !is_integer(s.result)) return std::nullopt;
-  std::vector<Ix> known;
-  for (const Tensor& tensor : x) {
+  std::vector<Subscript> known;
+  for (const SymbolicTensor& tensor : x) {
     const auto index = l.known_index(tensor, i);
     if (!index) return std::nullopt;
     known.push_back(*index);
   }
   const std::string_view name = s.node.target;
-  const auto constant = [](const Ix& ix) { return ix.sum.terms.empty() && is_modest(ix.sum.constant); };
-  std::optional<Ix> result;
+  const auto constant = [](const Subscript& ix) { return ix.sum.terms.empty() && is_modest(ix.sum.constant); };
+  std::optional<Subscript> result;
   if (name == "stablehlo.add") result = known[0] + known[1];
   if (name == "stablehlo.subtract") result = known[0] - known[1];
   if (name == "stablehlo.negate") result = 0 - known[0];
@@ -171,13 +174,13 @@ std::optional<Ix> subscript(Lowering& l, const Scalar& s, const std::vector<Tens
     result = name == "stablehlo.divide" ? div(known[0], known[1].sum.constant) : mod(known[0], known[1].sum.constant);
   const bool orders = name == "stablehlo.maximum" || name == "stablehlo.minimum";
   if (orders || name == "stablehlo.clamp") {
-    const auto greater = [&](const Ix& a, const Ix& b) {
-      const Range range = l.algebra().range((a - b).sum);
+    const auto greater = [&](const Subscript& a, const Subscript& b) {
+      const Interval range = l.algebra().range((a - b).sum);
       return range.low >= 0 ? &a : range.high <= 0 ? &b : nullptr;
     };
-    const Ix* chosen = nullptr;
+    const Subscript* chosen = nullptr;
     if (orders) {
-      const Ix* high = greater(known[0], known[1]);
+      const Subscript* high = greater(known[0], known[1]);
       if (high) chosen = (name == "stablehlo.maximum") == (high == &known[0]) ? &known[0] : &known[1];
     } else if (greater(known[1], known[0]) == &known[1] && greater(known[2], known[1]) == &known[2]) {
       chosen = &known[1];
@@ -193,14 +196,15 @@ std::optional<Ix> subscript(Lowering& l, const Scalar& s, const std::vector<Tens
 // A comparison of subscripts: as one of i64 values, which shows its structure, or decided by their ranges.
 struct Comparison {
   std::optional<bool> decided;
-  std::optional<Ex> value;
+  std::optional<Scalar> value;
 };
-Comparison compare_subscripts(Lowering& l, const Scalar& s, const std::vector<Tensor>& x, const Indices& i) {
+Comparison compare_subscripts(Lowering& l, const ScalarCall& s, const std::vector<SymbolicTensor>& x,
+                              const Indices& i) {
   if (s.node.target != "stablehlo.compare" || x.size() != 2 || !is_integer(s.operand)) return {};
   const auto a = l.known_index(x[0], i), b = l.known_index(x[1], i);
   if (!a || !b) return {};
   const std::string_view direction = s.text("comparison_direction");
-  const Range range = l.algebra().range((*a - *b).sum);
+  const Interval range = l.algebra().range((*a - *b).sum);
   if (s.is_unsigned && (l.algebra().range(a->sum).low < 0 || l.algebra().range(b->sum).low < 0)) return {};
   const bool equal = range.low == 0 && range.high == 0, apart = range.low > 0 || range.high < 0;
   const auto either = [](bool yes, bool no) { return yes || no ? std::optional(yes) : std::nullopt; };
@@ -215,7 +219,7 @@ Comparison compare_subscripts(Lowering& l, const Scalar& s, const std::vector<Te
     result.value = l.literal(Literal::of_bool(*result.decided));
     return result;
   }
-  const Ex left = value(*a), right = value(*b);
+  const Scalar left = value(*a), right = value(*b);
   result.value = direction == "EQ"   ? left == right
                  : direction == "NE" ? left != right
                  : direction == "LT" ? left < right
@@ -225,34 +229,35 @@ Comparison compare_subscripts(Lowering& l, const Scalar& s, const std::vector<Te
   return result;
 }
 
-Ex element(Lowering& l, const Scalar& s, const ScalarOperator& op, const std::vector<Tensor>& x, const Indices& i) {
-  std::vector<Ex> values;
-  for (const Tensor& tensor : x) values.push_back(l.read(tensor, tensor.shape.empty() ? Indices{} : i));
+Scalar element(Lowering& l, const ScalarCall& s, const ScalarOperator& op, const std::vector<SymbolicTensor>& x,
+               const Indices& i) {
+  std::vector<Scalar> values;
+  for (const SymbolicTensor& tensor : x) values.push_back(l.read(tensor, tensor.shape.empty() ? Indices{} : i));
   return apply(op, s, values);
 }
 
 void define_scalar(OpCall& c, const ScalarOperator& op) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> x = operands(c);
+  const std::vector<SymbolicTensor> x = operands(c);
   const graph::TensorType type = result_type_of(c);
-  const Scalar s = scalar_of(l, c.graph(), c.node());
+  const ScalarCall s = scalar_of(l, c.graph(), c.node());
   require_arity(op, x.size());
-  for (const Tensor& tensor : x)
+  for (const SymbolicTensor& tensor : x)
     require(tensor.shape == type.shape || tensor.shape.empty(), "the shapes of an elementwise operator differ");
   if (s.node.target == "stablehlo.select" && x.size() == 3) {
     const auto predicate = known_literal(l, x[0]);
-    const Tensor& chosen = predicate && predicate->integer != 0 ? x[1] : x[2];
-    if (predicate && chosen.shape == type.shape) return c.give(chosen);
+    const SymbolicTensor& chosen = predicate && predicate->integer != 0 ? x[1] : x[2];
+    if (predicate && chosen.shape == type.shape) return c.add_result(chosen);
   }
   if (s.node.target == "stablehlo.convert" && s.operand == s.result && s.is_unsigned == s.result_unsigned)
-    return c.give(x[0]);
+    return c.add_result(x[0]);
   int weight = 1;
-  for (const Tensor& tensor : x) {
+  for (const SymbolicTensor& tensor : x) {
     const Formula* formula = l.formula_of(tensor);
     weight += formula ? formula->weight : heaviest_formula;
   }
   Formula formula;
-  const Tensor result = l.map(type.dtype, type.shape, [&](const Indices& i) {
+  const SymbolicTensor result = l.map(type.dtype, type.shape, [&](const Indices& i) {
     if (weight <= heaviest_formula) {
       if (const auto index = subscript(l, s, x, i)) {
         formula.index = [&l, s, x](const Indices& at) { return subscript(l, s, x, at); };
@@ -273,14 +278,14 @@ void define_scalar(OpCall& c, const ScalarOperator& op) {
     if (!formula.index && !formula.value) {
       const DType dtype = type.dtype;
       formula.value = [&l, s, x, &op, dtype](const Indices& at) {
-        const Ex value = convert(element(l, s, op, x, at), dtype);
+        const Scalar value = convert(element(l, s, op, x, at), dtype);
         return compute_type(dtype) == dtype ? value : l.rounded(value, dtype);
       };
     }
     formula.weight = weight;
     l.know(result, std::move(formula));
   }
-  c.give(result);
+  c.add_result(result);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using namespace stablehlo;
 
 // ---- constants ----
 
-void know_literal(Lowering& l, const Tensor& tensor, Literal literal) {
+void know_literal(Lowering& l, const SymbolicTensor& tensor, Literal literal) {
   Formula formula;
   formula.constant = literal;
   const DType dtype = tensor.dtype;
@@ -23,17 +23,19 @@ void know_literal(Lowering& l, const Tensor& tensor, Literal literal) {
                       literal.integer);
   };
   if (is_integer(dtype))
-    formula.index = [&l, literal](const Indices&) -> std::optional<Ix> { return l.constant_index(literal.integer); };
+    formula.index = [&l, literal](const Indices&) -> std::optional<Subscript> {
+      return l.constant_index(literal.integer);
+    };
   l.know(tensor, std::move(formula));
 }
 
-Tensor complex_constant(Lowering& l, const Shape& shape, const std::vector<double>& parts) {
+SymbolicTensor complex_constant(Lowering& l, const Shape& shape, const std::vector<double>& parts) {
   const auto part = [&](size_t first) {
     std::vector<Literal> literals;
     for (size_t i = first; i < parts.size(); i += 2) literals.push_back(Literal::of(parts[i]));
     return l.constant(DType::f32, shape, std::move(literals));
   };
-  const Tensor re = part(0), im = part(1);
+  const SymbolicTensor re = part(0), im = part(1);
   return l.map(DType::c64, shape,
                [&](const Indices& i) { return l.call(Function::complex_, l.read(re, i), l.read(im, i)); });
 }
@@ -45,17 +47,17 @@ void define_constant(OpCall& c) {
   const graph::Argument* value = c.argument("value");
   const auto* reals = value ? std::get_if<std::vector<double>>(value) : nullptr;
   const auto* integers = value ? std::get_if<std::vector<int64_t>>(value) : nullptr;
-  if (dtype == DType::c64 && reals && !reals->empty()) return c.give(complex_constant(l, shape, *reals));
+  if (dtype == DType::c64 && reals && !reals->empty()) return c.add_result(complex_constant(l, shape, *reals));
   std::vector<Literal> literals;
   if (reals)
     for (const double real : *reals) literals.push_back(Literal::of(real));
   if (integers)
     for (const int64_t integer : *integers)
       literals.push_back(dtype == DType::boolean ? Literal::of_bool(integer != 0) : Literal::of(integer));
-  if (literals.size() != 1) return c.give(l.constant(dtype, shape, std::move(literals)));
-  const Tensor result = l.constant(dtype, shape, {literals[0]});
+  if (literals.size() != 1) return c.add_result(l.constant(dtype, shape, std::move(literals)));
+  const SymbolicTensor result = l.constant(dtype, shape, {literals[0]});
   know_literal(l, result, literals[0]);
-  c.give(result);
+  c.add_result(result);
 }
 
 void define_iota(OpCall& c) {
@@ -63,33 +65,33 @@ void define_iota(OpCall& c) {
   const graph::TensorType type = result_type_of(c);
   const int64_t dim = c.integer("iota_dimension");
   require(dim >= 0 && dim < int64_t(type.shape.size()), "the iota runs along a dimension that is not there");
-  const Tensor result =
+  const SymbolicTensor result =
       l.map(type.dtype, type.shape, [&](const Indices& i) { return convert(value(i[size_t(dim)]), type.dtype); });
   const int64_t extent = type.shape[size_t(dim)];
   const bool fits =
       is_integer(type.dtype) && (bits(type.dtype) >= 32 || extent <= int64_t(1) << (bits(type.dtype) - 1));
   Formula formula;
   formula.iota = dim;
-  if (fits) formula.index = [dim](const Indices& i) -> std::optional<Ix> { return i[size_t(dim)]; };
+  if (fits) formula.index = [dim](const Indices& i) -> std::optional<Subscript> { return i[size_t(dim)]; };
   formula.value = [dim, dtype = type.dtype](const Indices& i) { return convert(value(i[size_t(dim)]), dtype); };
   if (fits || is_float(type.dtype)) l.know(result, std::move(formula));
-  c.give(result);
+  c.add_result(result);
 }
 
 void define_dimension_size(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const int64_t extent = x.shape[size_t(wrap_dim(c.integer("dimension"), x.rank()))];
-  const Tensor result = l.constant(DType::i32, {}, {Literal::of(extent)});
+  const SymbolicTensor result = l.constant(DType::i32, {}, {Literal::of(extent)});
   know_literal(l, result, Literal::of(extent));
-  c.give(result);
+  c.add_result(result);
 }
 
 // ---- views ----
 
 void define_broadcast_in_dim(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const Shape shape = result_type_of(c).shape;
   const std::vector<int64_t> dims = c.integers("broadcast_dimensions", std::vector<int64_t>{});
   require(int64_t(dims.size()) == x.rank(),
@@ -104,20 +106,20 @@ void define_broadcast_in_dim(OpCall& c) {
   if (x.shape == shape) {  // the same dimensions in the same places
     bool same = true;
     for (size_t i = 0; i < dims.size(); ++i) same &= dims[i] == int64_t(i);
-    if (same) return c.give(x);
+    if (same) return c.add_result(x);
   }
-  c.give(l.view(x, shape, std::move(rows)));
+  c.add_result(l.view(x, shape, std::move(rows)));
 }
 
-void define_broadcast(OpCall& c) { c.give(c.lowering().expand(first_operand(c), result_type_of(c).shape)); }
-void define_reshape(OpCall& c) { c.give(c.lowering().reshape(first_operand(c), result_type_of(c).shape)); }
+void define_broadcast(OpCall& c) { c.add_result(c.lowering().expand(first_operand(c), result_type_of(c).shape)); }
+void define_reshape(OpCall& c) { c.add_result(c.lowering().reshape(first_operand(c), result_type_of(c).shape)); }
 void define_transpose(OpCall& c) {
-  c.give(c.lowering().permute(first_operand(c), c.integers("permutation", std::vector<int64_t>{})));
+  c.add_result(c.lowering().permute(first_operand(c), c.integers("permutation", std::vector<int64_t>{})));
 }
 
 void define_slice(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = first_operand(c);
+  SymbolicTensor x = first_operand(c);
   const auto starts = c.integers("start_indices", std::vector<int64_t>{}),
              limits = c.integers("limit_indices", std::vector<int64_t>{});
   const auto strides = c.integers("strides", std::vector<int64_t>(starts.size(), 1));
@@ -129,30 +131,30 @@ void define_slice(OpCall& c) {
     const int64_t length = (limits[d] - starts[d] + strides[d] - 1) / strides[d];
     x = l.slice(x, int64_t(d), starts[d], length, strides[d]);
   }
-  c.give(x);
+  c.add_result(x);
 }
 
 void define_reverse(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = first_operand(c);
+  SymbolicTensor x = first_operand(c);
   for (const int64_t dim : c.integers("dimensions", std::vector<int64_t>{})) {
     const int64_t extent = x.shape[size_t(wrap_dim(dim, x.rank()))];
     if (extent > 1) x = l.slice(x, dim, extent - 1, extent, -1);
   }
-  c.give(x);
+  c.add_result(x);
 }
 
 // ---- copies ----
 
 void define_concatenate(OpCall& c) {
-  std::vector<Tensor> parts = operands(c);
+  std::vector<SymbolicTensor> parts = operands(c);
   require(!parts.empty(), "there is nothing to join");
-  c.give(parts.size() == 1 ? parts[0] : joined(c.lowering(), std::move(parts), c.integer("dimension", 0)));
+  c.add_result(parts.size() == 1 ? parts[0] : joined(c.lowering(), std::move(parts), c.integer("dimension", 0)));
 }
 
 // Negative padding cuts; what is left has positive padding only.
-Tensor without_cuts(Lowering& l, Tensor x, std::vector<int64_t>& low, std::vector<int64_t>& high,
-                    const std::vector<int64_t>& interior) {
+SymbolicTensor without_cuts(Lowering& l, SymbolicTensor x, std::vector<int64_t>& low, std::vector<int64_t>& high,
+                            const std::vector<int64_t>& interior) {
   for (size_t d = 0; d < low.size(); ++d) {
     const int64_t step = interior[d] + 1;
     const int64_t before = low[d] < 0 ? (-low[d] + step - 1) / step : 0;  // elements that go
@@ -168,7 +170,7 @@ Tensor without_cuts(Lowering& l, Tensor x, std::vector<int64_t>& low, std::vecto
 
 void define_pad(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> all = operands(c);
+  const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() == 2, "a pad takes a tensor and a value");
   auto low = c.integers("edge_padding_low"), high = c.integers("edge_padding_high");
   const auto interior = c.integers("interior_padding");
@@ -180,77 +182,78 @@ void define_pad(OpCall& c) {
     require(interior[d] >= 0 && interior[d] < (int64_t(1) << 31), "a pad has an absurd amount");
     require(is_modest(low[d], int64_t(1) << 40) && is_modest(high[d], int64_t(1) << 40), "a pad has an absurd amount");
   }
-  const Tensor x = without_cuts(l, all[0], low, high, interior);
-  const Tensor& filling = all[1];
+  const SymbolicTensor x = without_cuts(l, all[0], low, high, interior);
+  const SymbolicTensor& filling = all[1];
   const auto literal = known_literal(l, filling);
   bool plain = true;
   for (const int64_t amount : interior) plain &= amount == 0;
-  c.give(l.map(x.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
     Indices at;
-    std::optional<Ex> inside;
-    const auto also = [&](const Ex& condition) { inside = inside ? *inside && condition : condition; };
+    std::optional<Scalar> inside;
+    const auto also = [&](const Scalar& condition) { inside = inside ? *inside && condition : condition; };
     for (size_t d = 0; d < rank; ++d) {
-      const Ix place = i[d] - low[d];
+      const Subscript place = i[d] - low[d];
       const int64_t step = interior[d] + 1;
       at.push_back(step == 1 ? place : div(place, step));
       if (step > 1) also(value(mod(place, step)) == 0.0);
       if (!literal) {
-        const Range range = l.algebra().range(place.sum);
+        const Interval range = l.algebra().range(place.sum);
         if (range.low < 0) also(value(place) >= 0.0);
         if (range.high > (x.shape[d] - 1) * step) also(value(place) <= double((x.shape[d] - 1) * step));
       }
     }
     if (plain && literal) return l.read(x, at, *literal);
-    const Ex element = l.read(x, at, literal ? *literal : Literal::of(int64_t(0)));
+    const Scalar element = l.read(x, at, literal ? *literal : Literal::of(int64_t(0)));
     return inside ? select(*inside, element, convert(l.read(filling, {}), x.dtype)) : element;
   }));
 }
 
 // ---- bits ----
 
-Ex raw_bits(const Ex& value, DType dtype) {
+Scalar raw_bits(const Scalar& value, DType dtype) {
   if (dtype == DType::f32 || dtype == DType::f64) return call(Function::bits, value);
   if (!is_integer(dtype)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
   return value;
 }
-Ex from_raw(const Ex& raw, DType dtype) {
+Scalar from_raw(const Scalar& raw, DType dtype) {
   if (dtype == DType::f32) return call(Function::from_bits, convert(raw, DType::i32));
   if (dtype == DType::f64) return call(Function::from_bits, convert(raw, DType::i64));
   if (!is_integer(dtype)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
   return convert(raw, dtype);
 }
-Ex amount(const Ex& like, int64_t value) {
+Scalar amount(const Scalar& like, int64_t value) {
   return {like.lowering, like.lowering->literal(Literal::of(value)).id, like.type, true};
 }
 
 // One element becomes several narrower ones along a new last dimension, the low bits first, or the reverse.
 void define_bitcast(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = first_operand(c);
+  const SymbolicTensor x = first_operand(c);
   const graph::TensorType type = result_type_of(c);
   const int from = bits(x.dtype), to = bits(type.dtype);
   if (from == to) {
     const ScalarOperator& op = *scalar_operator("stablehlo.bitcast_convert.same_width");
-    const Scalar scalar = scalar_of(l, c.graph(), c.node());
+    const ScalarCall scalar = scalar_of(l, c.graph(), c.node());
     require(x.shape == type.shape, "a bitcast changes the shape of its tensor");
-    if (x.dtype == type.dtype) return c.give(x);
-    return c.give(l.map(type.dtype, type.shape, [&](const Indices& i) { return apply(op, scalar, {l.read(x, i)}); }));
+    if (x.dtype == type.dtype) return c.add_result(x);
+    return c.add_result(
+        l.map(type.dtype, type.shape, [&](const Indices& i) { return apply(op, scalar, {l.read(x, i)}); }));
   }
   Shape longer = from > to ? x.shape : type.shape;
   longer.push_back(std::max(from, to) / std::min(from, to));
   require(longer == (from > to ? type.shape : x.shape), "a bitcast changes the size of its tensor");
-  c.give(l.map(type.dtype, type.shape, [&](const Indices& i) {
+  c.add_result(l.map(type.dtype, type.shape, [&](const Indices& i) {
     if (from > to) {
-      const Ex raw = raw_bits(l.read(x, {i.begin(), i.end() - 1}), x.dtype);
-      const Ex by = convert(value(i.back() * to), raw.type);
+      const Scalar raw = raw_bits(l.read(x, {i.begin(), i.end() - 1}), x.dtype);
+      const Scalar by = convert(value(i.back() * to), raw.type);
       return from_raw(call(Function::ushr, raw, by), type.dtype);
     }
-    std::optional<Ex> whole;
+    std::optional<Scalar> whole;
     for (int64_t k = 0; k < to / from; ++k) {
       Indices at = i;
       at.push_back(l.constant_index(k));
-      const Ex part = zero_extended(raw_bits(l.read(x, at), x.dtype), x.dtype);
-      const Ex placed = k == 0 ? part : call(Function::shl, part, amount(part, k * from));
+      const Scalar part = zero_extended(raw_bits(l.read(x, at), x.dtype), x.dtype);
+      const Scalar placed = k == 0 ? part : call(Function::shl, part, amount(part, k * from));
       whole = whole ? call(Function::bitor_, *whole, placed) : placed;
     }
     return from_raw(*whole, type.dtype);

@@ -32,7 +32,7 @@ void register_stablehlo_branches(Registry& r);
 namespace lightline::ops::stablehlo {
 
 // ---- scalars ----
-struct Scalar {
+struct ScalarCall {
   Lowering& lowering;
   const graph::Node& node;
   DType operand;  // storage type of the first operand
@@ -43,7 +43,7 @@ struct Scalar {
   std::string_view text(std::string_view name) const;  // of an attribute, or ""
   int64_t integer(std::string_view name, int64_t fallback) const;
 };
-using ScalarFunction = Ex (*)(const Scalar&, const std::vector<Ex>&);
+using ScalarFunction = Scalar (*)(const ScalarCall&, const std::vector<Scalar>&);
 
 struct ScalarOperator {
   std::string_view name;        // "stablehlo.add"
@@ -54,57 +54,57 @@ const std::vector<ScalarOperator>& scalar_operators();
 const ScalarOperator* scalar_operator(std::string_view target);  // null if the operator is not elementwise
 void require_arity(const ScalarOperator& op, size_t operands);
 // Fails unless there are as many values as parameters, of types that fit.
-Ex apply(const ScalarOperator& op, const Scalar& scalar, const std::vector<Ex>& values);
-Scalar scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node);
+Scalar apply(const ScalarOperator& op, const ScalarCall& scalar, const std::vector<Scalar>& values);
+ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph::Node& node);
 
 std::vector<ScalarOperator> arithmetic_operators();
 std::vector<ScalarOperator> bit_operators();
 std::vector<ScalarOperator> transcendental_operators();
 
 // The value that zero extension gives, in i64; of ui64: the bits.
-Ex zero_extended(Ex value, DType dtype);
-Ex unsigned_less(Ex a, Ex b);
+Scalar zero_extended(Scalar value, DType dtype);
+Scalar unsigned_less(Scalar a, Scalar b);
 
 // ---- calls ----
 // Numbers of foreign programs are checked before anything is computed from them.
 inline bool is_modest(int64_t value, int64_t limit = int64_t(1) << 31) { return value > -limit && value < limit; }
 
-std::vector<Tensor> operands(const OpCall& call);  // the positional ones
-Tensor first_operand(const OpCall& call);
+std::vector<SymbolicTensor> operands(const OpCall& call);  // the positional ones
+SymbolicTensor first_operand(const OpCall& call);
 graph::TensorType result_type_of(const OpCall& call, size_t i = 0);
 const graph::Argument* node_argument(const graph::Node& node, std::string_view name);
 std::vector<int64_t> node_integers(const graph::Node& node, std::string_view name);
 // Tensors that the body of region `i` uses besides its arguments.
-std::vector<Tensor> captures(const OpCall& call, size_t i);
+std::vector<SymbolicTensor> captures(const OpCall& call, size_t i);
 const graph::Graph& region(const OpCall& call, size_t i);
 
 // The value of a tensor that is the same everywhere, where it is known before the program runs.
-std::optional<Literal> known_literal(const Lowering& lowering, const Tensor& tensor);
+std::optional<Literal> known_literal(const Lowering& lowering, const SymbolicTensor& tensor);
 
-// An element for use in a subscript: read from memory even where a formula says it, since subscripts take only some
+// An element for use in a subscript: read from memory even where a formula is known, since subscripts take only some
 // expressions.
-Ex read_memory(Lowering& lowering, const Tensor& tensor, const Indices& index);
+Scalar read_memory(Lowering& lowering, const SymbolicTensor& tensor, const Indices& index);
 
 // The value of a stand-in for a tensor that a loop fills slice by slice: nothing reads it, and the one operator that
 // updates it leaves the slice here instead.
 struct StackedUpdate {
-  std::shared_ptr<std::optional<Tensor>> slice;
-  Ex operator()(const Indices&) const;
+  std::shared_ptr<std::optional<SymbolicTensor>> slice;
+  Scalar operator()(const Indices&) const;
 };
 
 // ---- bodies of scalars ----
 // Runs a body whose values are all scalars on the given ones and gives one of its results; captured tensors must be
 // scalars too.
-Ex evaluate(Lowering& lowering, const graph::Graph& body, std::vector<Ex> inputs, const std::vector<Tensor>& captured,
-            size_t result);
+Scalar evaluate(Lowering& lowering, const graph::Graph& body, std::vector<Scalar> inputs,
+                const std::vector<SymbolicTensor>& captured, size_t result);
 // A body (accumulated, element) -> accumulated that is one of the reducers.
 std::optional<Reducer> plain_reducer(const graph::Graph& body);
-enum class Pick : uint8_t { none, greatest, least };
+enum class KeptExtreme : uint8_t { none, greatest, least };
 // A body (value, position, other value, other position) that keeps the greatest or least value, the first one of
 // equals, and NaN above all.
-Pick positional_pick(const graph::Graph& body);
+KeptExtreme kept_extreme(const graph::Graph& body);
 
 // A literal of the dtype, from the reals or integers of a constant.
-Ex literal_of(Lowering& lowering, DType dtype, double real, int64_t integer);
+Scalar literal_of(Lowering& lowering, DType dtype, double real, int64_t integer);
 
 }  // namespace lightline::ops::stablehlo

@@ -80,7 +80,7 @@ TEST(TorchExport, UnknownOperatorsAreNamed) {
   ASSERT_TRUE(graph.ok());
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-  EXPECT_THAT(lowered->opaque, ::testing::ElementsAre(::testing::Pair("mylib.frobnicate.default", 1)));
+  EXPECT_THAT(lowered->not_executable, ::testing::ElementsAre(::testing::Pair("mylib.frobnicate.default", 1)));
 }
 
 TEST(TorchExport, ADifferentShapeIsAnErrorThatNamesTheNode) {
@@ -136,7 +136,7 @@ TEST(TorchExport, HostileProgramsEndInAMessage) {
 }
 
 TEST(Pt2, TiedWeightsAreOneInputAndMutationsAreOutputs) {
-  const auto graph = load_graph(fixture("linear_tied.pt2"), Form::training);
+  const auto graph = load_graph(fixture("linear_tied.pt2"), ExportForm::training);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
@@ -149,7 +149,7 @@ TEST(Pt2, TiedWeightsAreOneInputAndMutationsAreOutputs) {
 }
 
 TEST(Pt2, KeepsTheValuesOfSmallIntegerTensors) {
-  const auto graph = load_graph(fixture("linear_tied.pt2"), Form::training);
+  const auto graph = load_graph(fixture("linear_tied.pt2"), ExportForm::training);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   int known = 0;
   for (const graph::Input& input : graph->inputs) {
@@ -165,7 +165,7 @@ TEST(Pt2, KeepsTheValuesOfSmallIntegerTensors) {
 }
 
 TEST(Pt2, BothBranchesOfACondAreCountedAndSaid) {
-  const auto graph = load_graph(fixture("cond.pt2"), Form::training);
+  const auto graph = load_graph(fixture("cond.pt2"), ExportForm::training);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->assumptions.size(), 1u);
   const auto lowered = ops::lower(*graph);
@@ -174,24 +174,24 @@ TEST(Pt2, BothBranchesOfACondAreCountedAndSaid) {
 }
 
 TEST(Pt2, DynamicSizesTakeTheirExample) {
-  const auto graph = load_graph(fixture("dynamic.pt2"), Form::training);
+  const auto graph = load_graph(fixture("dynamic.pt2"), ExportForm::training);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->values[graph->outputs[0].value].type->shape, (Shape{2, 4}));
 }
 
 TEST(Pt2, WhileLoopsAreOpaqueByName) {
-  const auto graph = load_graph(fixture("while_loop.pt2"), Form::training);
+  const auto graph = load_graph(fixture("while_loop.pt2"), ExportForm::training);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-  EXPECT_EQ(lowered->opaque.count("higher_order.while_loop"), 1u);
+  EXPECT_EQ(lowered->not_executable.count("higher_order.while_loop"), 1u);
 }
 
 TEST(Pt2, EveryTruncationEndsInAMessage) {
   const auto content = read_file(fixture("linear_tied.pt2"));
   ASSERT_TRUE(content.ok());
   for (size_t size = 0; size < content->size(); size += 97) {
-    const auto graph = parse_graph(std::string_view(*content).substr(0, size), Form::training, "cut.pt2");
+    const auto graph = parse_graph(std::string_view(*content).substr(0, size), ExportForm::training, "cut.pt2");
     EXPECT_FALSE(graph.ok()) << size;
   }
 }

@@ -187,7 +187,7 @@ TEST(FxText, UnknownOperatorsAreNamed) {
   ASSERT_TRUE(graph.ok());
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << to_string(lowered.error());
-  EXPECT_EQ(lowered->opaque.at("torch.ops.mylib.twist"), 1);
+  EXPECT_EQ(lowered->not_executable.at("torch.ops.mylib.twist"), 1);
   ASSERT_EQ(lowered->assumptions.size(), 1u);
   EXPECT_THAT(lowered->assumptions[0], HasSubstr("torch.ops.mylib.twist"));
 }
@@ -232,10 +232,10 @@ TEST(FxText, PartsKeepTheirFileNames) {
 
 TEST(FxText, FixturesImportWithEveryShape) {
   int64_t samples = 0;
-  const Status status = for_each_program(fixture(""), Form::training, [&](const CorpusEntry& entry) -> Status {
-    LL_TRY(const graph::Graph graph, parse_graph(entry.program, Form::training, entry.name));
+  const Status status = for_each_program(fixture(""), ExportForm::training, [&](const CorpusEntry& entry) -> Status {
+    LL_TRY(const graph::Graph graph, parse_graph(entry.program, ExportForm::training, entry.name));
     LL_TRY(const ops::Lowered lowered, ops::lower(graph));
-    EXPECT_TRUE(lowered.opaque.empty()) << entry.name;
+    EXPECT_TRUE(lowered.not_executable.empty()) << entry.name;
     ++samples;
     return Ok{};
   });
@@ -248,9 +248,9 @@ TEST(FxText, GraphNetSamplesImport) {
   const std::string archive = std::string(LIGHTLINE_SOURCE_DIR) + "/../shared/data/graphnet/samples.tar.xz";
   if (!file_exists(archive)) GTEST_SKIP() << "no " << archive;
   int64_t samples = 0, imported = 0, defined = 0, opaque = 0;
-  const Status status = for_each_program(archive, Form::training, [&](const CorpusEntry& entry) -> Status {
+  const Status status = for_each_program(archive, ExportForm::training, [&](const CorpusEntry& entry) -> Status {
     ++samples;
-    const auto graph = parse_graph(entry.program, Form::training, entry.name);
+    const auto graph = parse_graph(entry.program, ExportForm::training, entry.name);
     const auto lowered = graph.ok() ? ops::lower(*graph) : Result<ops::Lowered>(graph.error());
     if (!lowered.ok()) {
       ADD_FAILURE() << entry.name << ": " << to_string(lowered.error());
@@ -258,7 +258,7 @@ TEST(FxText, GraphNetSamplesImport) {
     }
     ++imported;
     for (const auto& [name, count] : lowered->calls) defined += count;
-    for (const auto& [name, count] : lowered->opaque) opaque += count;
+    for (const auto& [name, count] : lowered->not_executable) opaque += count;
     return Ok{};
   });
   ASSERT_TRUE(status.ok()) << to_string(status.error());

@@ -295,7 +295,7 @@ TEST(StableHlo, UnknownOperatorsKeepTheirName) {
   ASSERT_TRUE(graph.ok());
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << to_string(lowered.error());
-  EXPECT_EQ(lowered->opaque.at("stablehlo.custom_call.mystery"), 1);
+  EXPECT_EQ(lowered->not_executable.at("stablehlo.custom_call.mystery"), 1);
 }
 
 TEST(StableHlo, ErrorsSayWhere) {
@@ -366,11 +366,11 @@ TEST(StableHlo, CorporaHoldItsText) {
           "\n")
           .ok());
   int seen = 0;
-  ASSERT_TRUE(for_each_program(path, Form::training, [&](const CorpusEntry& entry) -> Status {
+  ASSERT_TRUE(for_each_program(path, ExportForm::training, [&](const CorpusEntry& entry) -> Status {
                 ++seen;
                 EXPECT_EQ(entry.name, "one");
                 EXPECT_THAT(entry.carried, HasSubstr("\"sol_ms\":1"));
-                const auto graph = parse_graph(entry.program, Form::training, path);
+                const auto graph = parse_graph(entry.program, ExportForm::training, path);
                 EXPECT_TRUE(graph.ok()) << to_string(graph.error());
                 return Ok{};
               }).ok());

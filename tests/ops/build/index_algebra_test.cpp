@@ -54,7 +54,7 @@ TEST_F(IndexAlgebraTest, ExtentOneDisappears) {
 TEST_F(IndexAlgebraTest, NegativeOffsetsRoundDown) {
   const Sum i = index("i", 10);
   const Sum shifted = algebra_.add(i, IndexAlgebra::constant(-3));
-  const Range range = algebra_.range(algebra_.div(shifted, 4));
+  const Interval range = algebra_.range(algebra_.div(shifted, 4));
   EXPECT_EQ(range.low, -1);
   EXPECT_EQ(range.high, 1);
 }

@@ -21,7 +21,7 @@ Shape appended(Shape shape, std::initializer_list<int64_t> more) {
 
 Shape without_matrix(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-bool may_be_blind(const AttentionInputs& inputs) { return inputs.mask && inputs.zero_where_blind; }
+bool may_be_fully_masked(const AttentionInputs& inputs) { return inputs.mask && inputs.zero_if_fully_masked; }
 
 DType compute_of(const AttentionInputs& inputs) { return compute_type(inputs.query.dtype); }
 
@@ -38,12 +38,12 @@ void require_rank(const AttentionInputs& inputs) {
 }
 
 // Rows [loops..., rows, n] divided by sums [loops..., rows], as [..., heads, rows, n].
-Tensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const Tensor& rows, const Tensor& sums,
-                       bool zero_where_empty) {
+SymbolicTensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const SymbolicTensor& rows,
+                               const SymbolicTensor& sums, bool zero_where_empty) {
   const Shape shape = loops.query_shape({loops.rows, rows.shape.back()});
-  const Tensor values = l.reshape(rows, shape), divisors = l.reshape(sums, loops.query_shape({loops.rows}));
+  const SymbolicTensor values = l.reshape(rows, shape), divisors = l.reshape(sums, loops.query_shape({loops.rows}));
   return l.map(dtype, shape, [&](const Indices& i) {
-    const Ex sum = l.read(divisors, {i.begin(), i.end() - 1}), value = l.read(values, i);
+    const Scalar sum = l.read(divisors, {i.begin(), i.end() - 1}), value = l.read(values, i);
     return zero_where_empty ? select(sum == 0.0, 0.0, value / sum) : value / sum;
   });
 }
@@ -52,7 +52,7 @@ Tensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, co
 
 AttentionLoops::AttentionLoops(const AttentionInputs& inputs) {
   require_rank(inputs);
-  const Tensor &q = inputs.query, &k = inputs.key, &v = inputs.value;
+  const SymbolicTensor &q = inputs.query, &k = inputs.key, &v = inputs.value;
   const size_t rank = q.shape.size();
   rows = q.shape[rank - 2];
   columns = k.shape[rank - 2];
@@ -82,7 +82,7 @@ Shape AttentionLoops::query_shape(std::initializer_list<int64_t> more) const { r
 Indices AttentionLoops::query_side(const Indices& loops) const {
   Indices index(loops.begin(), loops.begin() + int64_t(count()));
   if (shared_ == 1) return index;
-  const Ix head = index[count() - 2] * shared_ + index[count() - 1];
+  const Subscript head = index[count() - 2] * shared_ + index[count() - 1];
   index.pop_back();
   index.back() = head;
   return index;
@@ -92,29 +92,30 @@ Indices AttentionLoops::key_side(const Indices& loops) const {
   return {loops.begin(), loops.begin() + int64_t(count() - (shared_ > 1 ? 1 : 0))};
 }
 
-Indices extended(Indices indices, std::initializer_list<Ix> more) {
+Indices extended(Indices indices, std::initializer_list<Subscript> more) {
   indices.insert(indices.end(), more);
   return indices;
 }
 
-Tensor attention_logits(Lowering& l, const AttentionInputs& inputs, const AttentionLoops& loops) {
+SymbolicTensor attention_logits(Lowering& l, const AttentionInputs& inputs, const AttentionLoops& loops) {
   const DType compute = compute_of(inputs);
   const size_t n = loops.count();
   const Shape full = loops.query_shape({loops.rows, loops.columns});
   if (inputs.mask && broadcast(full, inputs.mask->shape) != full)
     fail(fmt::format("a mask of shape {} does not fit scores of shape {}", to_string(inputs.mask->shape),
                      to_string(full)));
-  const Tensor scores = l.reduce(compute, loops.shape({loops.rows, loops.columns}), Reducer::sum, {loops.features},
-                                 [&](const Indices& i, const Indices& d) {
-                                   return l.read_broadcast(inputs.query, extended(loops.query_side(i), {i[n], d[0]})) *
-                                          l.read_broadcast(inputs.key, extended(loops.key_side(i), {i[n + 1], d[0]}));
-                                 });
+  const SymbolicTensor scores =
+      l.reduce(compute, loops.shape({loops.rows, loops.columns}), Reducer::sum, {loops.features},
+               [&](const Indices& i, const Indices& d) {
+                 return l.read_broadcast(inputs.query, extended(loops.query_side(i), {i[n], d[0]})) *
+                        l.read_broadcast(inputs.key, extended(loops.key_side(i), {i[n + 1], d[0]}));
+               });
   if (inputs.scale == 1 && !inputs.mask && !inputs.causal) return scores;
   return l.map(compute, scores.shape, [&](const Indices& i) {
-    Ex logit = l.read(scores, i);
+    Scalar logit = l.read(scores, i);
     if (inputs.scale != 1) logit = logit * inputs.scale;
     if (inputs.mask) {
-      const Ex mask = l.read_broadcast(*inputs.mask, extended(loops.query_side(i), {i[n], i[n + 1]}));
+      const Scalar mask = l.read_broadcast(*inputs.mask, extended(loops.query_side(i), {i[n], i[n + 1]}));
       logit = mask.type == DType::boolean ? select(mask, logit, -infinity) : logit + convert(mask, compute);
     }
     return inputs.causal ? select(value(i[n + 1]) <= value(i[n]), logit, -infinity) : logit;
@@ -125,15 +126,15 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   const AttentionLoops loops(inputs);
   const DType compute = compute_of(inputs);
   const size_t n = loops.count();
-  const Tensor logits = attention_logits(l, inputs, loops);
+  const SymbolicTensor logits = attention_logits(l, inputs, loops);
   const Shape rows = loops.shape({loops.rows});
-  const bool guarded = may_be_blind(inputs) || loops.columns == 0;
+  const bool guarded = may_be_fully_masked(inputs) || loops.columns == 0;
   Attention result;
   result.maxima = l.reduce(compute, rows, Reducer::max, {loops.columns},
                            [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
   if (guarded)
     result.maxima = l.map(compute, rows, [&, maxima = result.maxima](const Indices& i) {
-      const Ex maximum = l.read(maxima, i);
+      const Scalar maximum = l.read(maxima, i);
       return select(maximum == -infinity, 0.0, maximum);
     });
   result.exponentials = l.map(compute, logits.shape, [&](const Indices& i) {
@@ -142,33 +143,36 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   result.sums = l.reduce(compute, rows, Reducer::sum, {loops.columns}, [&](const Indices& i, const Indices& j) {
     return l.read(result.exponentials, extended(i, {j[0]}));
   });
-  const Tensor weights = drop_out(l, result.exponentials, inputs.dropout);
-  const Tensor mixed = l.reduce(compute, loops.shape({loops.rows, loops.value_features}), Reducer::sum, {loops.columns},
-                                [&](const Indices& i, const Indices& j) {
-                                  Indices at(i.begin(), i.end() - 1);
-                                  return l.read(weights, extended(at, {j[0]})) *
-                                         l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
-                                });
+  const SymbolicTensor weights = drop_out(l, result.exponentials, inputs.dropout);
+  const SymbolicTensor mixed =
+      l.reduce(compute, loops.shape({loops.rows, loops.value_features}), Reducer::sum, {loops.columns},
+               [&](const Indices& i, const Indices& j) {
+                 Indices at(i.begin(), i.end() - 1);
+                 return l.read(weights, extended(at, {j[0]})) *
+                        l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
+               });
   result.out = divided_by_sums(l, inputs.query.dtype, loops, mixed, result.sums, guarded);
   return result;
 }
 
-Tensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
+SymbolicTensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs,
+                                       const Attention& attention) {
   return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention.sums,
-                         may_be_blind(inputs));
+                         may_be_fully_masked(inputs));
 }
 
-Tensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention) {
+SymbolicTensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs,
+                                   const Attention& attention) {
   const AttentionLoops loops(inputs);
   const Shape shape = loops.query_shape({loops.rows});
-  const Tensor sums = l.reshape(attention.sums, shape), maxima = l.reshape(attention.maxima, shape);
+  const SymbolicTensor sums = l.reshape(attention.sums, shape), maxima = l.reshape(attention.maxima, shape);
   return l.map(dtype, shape, [&](const Indices& i) {
-    const Ex sum = l.read(sums, i), logarithm = l.read(maxima, i) + call(Function::log, sum);
-    return convert(may_be_blind(inputs) ? select(sum == 0.0, infinity, logarithm) : logarithm, dtype);
+    const Scalar sum = l.read(sums, i), logarithm = l.read(maxima, i) + call(Function::log, sum);
+    return convert(may_be_fully_masked(inputs) ? select(sum == 0.0, infinity, logarithm) : logarithm, dtype);
   });
 }
 
-double attention_scale(OpCall& c, const Tensor& query) {
+double attention_scale(OpCall& c, const SymbolicTensor& query) {
   require(!query.shape.empty(), "an attention needs matrices");
   return c.number("scale", 1 / std::sqrt(double(query.shape.back())));
 }
@@ -190,21 +194,21 @@ void give_rest(OpCall& c, const AttentionInputs& inputs) {
   for (size_t i = c.results.size(); i < c.node().results.size(); ++i) {
     const auto type = c.recorded(i);
     if (!type) {
-      c.give_nothing();
+      c.add_empty_result();
       continue;
     }
     const bool length = type->shape.empty() && (i == 4 || i == 5);
     const int64_t rows = (i == 4 ? inputs.query : inputs.key).shape[2];
     const Literal value =
         type->dtype == DType::boolean ? Literal::of_bool(false) : Literal::of(length ? rows : int64_t(0));
-    c.give(c.lowering().constant(type->dtype, type->shape, {value}));
+    c.add_result(c.lowering().constant(type->dtype, type->shape, {value}));
   }
 }
 
 void scaled_dot_product_attention(OpCall& c) {
   const AttentionInputs inputs = inputs_of(c, "attn_mask");
   require(!(inputs.mask && inputs.causal), "an attention has a mask or is causal, not both");
-  c.give(attend(c.lowering(), inputs).out);
+  c.add_result(attend(c.lowering(), inputs).out);
 }
 
 void attention_math(OpCall& c) {
@@ -212,8 +216,8 @@ void attention_math(OpCall& c) {
   if (inputs.mask) inputs.mask = c.lowering().cast(*inputs.mask, inputs.query.dtype);  // bool counts as 0 and 1 here
   if (c.has("dropout_mask")) fail("an attention with a given dropout mask is not supported", ErrorCode::unsupported);
   const Attention attention = attend(c.lowering(), inputs);
-  c.give(attention.out);
-  c.give(attention_probabilities(c.lowering(), inputs.query.dtype, inputs, attention));
+  c.add_result(attention.out);
+  c.add_result(attention_probabilities(c.lowering(), inputs.query.dtype, inputs, attention));
 }
 
 // How a kernel of a device writes the log-sum-exp.
@@ -224,8 +228,8 @@ void fused_attention(OpCall& c, std::string_view mask, RowLayout layout) {
   const AttentionInputs inputs = inputs_of(c, mask);
   require(inputs.query.rank() >= 3, "a fused attention needs heads");
   const Attention attention = attend(c.lowering(), inputs);
-  c.give(attention.out);
-  Tensor rows = attention_logsumexp(l, compute_of(inputs), inputs, attention);
+  c.add_result(attention.out);
+  SymbolicTensor rows = attention_logsumexp(l, compute_of(inputs), inputs, attention);
   if (layout == RowLayout::unit_column) rows = l.unsqueeze(rows, -1);
   if (layout == RowLayout::multiple_of_32) {
     Shape padded = rows.shape;
@@ -233,7 +237,7 @@ void fused_attention(OpCall& c, std::string_view mask, RowLayout layout) {
     rows = l.map(rows.dtype, padded,
                  [&, unpadded = rows](const Indices& i) { return l.read(unpadded, i, Literal::of(infinity)); });
   }
-  c.give(rows);
+  c.add_result(rows);
   give_rest(c, inputs);
 }
 

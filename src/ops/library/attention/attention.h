@@ -8,12 +8,13 @@
 namespace lightline::ops {
 
 struct AttentionInputs {
-  Tensor query, key, value;  // [..., heads, rows, features]; key and value may have fewer heads, each shared by several
-  std::optional<Tensor> mask;  // broadcasts to the scores; bool: where to look, float: added
-  bool causal = false;         // row i looks at columns up to i
+  SymbolicTensor query, key,
+      value;  // [..., heads, rows, features]; key and value may have fewer heads, each shared by several
+  std::optional<SymbolicTensor> mask;  // broadcasts to the scores; bool: where to look, float: added
+  bool causal = false;                 // row i looks at columns up to i
   double scale = 1;
   double dropout = 0;
-  bool zero_where_blind = true;  // a row that looks nowhere gives 0, otherwise NaN
+  bool zero_if_fully_masked = true;  // a row whose columns are all masked gives 0, otherwise NaN
 };
 
 // Loops over everything in front of the matrices. Shared heads are two loops, so that subscripts stay affine.
@@ -37,24 +38,25 @@ class AttentionLoops {
 };
 
 // The loops' first indices, then some more.
-Indices extended(Indices indices, std::initializer_list<Ix> more);
+Indices extended(Indices indices, std::initializer_list<Subscript> more);
 
 struct Attention {
-  Tensor out;           // [..., heads, rows, value features], in the query's dtype
-  Tensor exponentials;  // [loops..., rows, columns]
-  Tensor sums, maxima;  // [loops..., rows]: probabilities are exponentials / sums
+  SymbolicTensor out;           // [..., heads, rows, value features], in the query's dtype
+  SymbolicTensor exponentials;  // [loops..., rows, columns]
+  SymbolicTensor sums, maxima;  // [loops..., rows]: probabilities are exponentials / sums
 };
 Attention attend(Lowering& l, const AttentionInputs& inputs);
 
 // query * key, scaled and masked: [loops..., rows, columns] in the compute type.
-Tensor attention_logits(Lowering& l, const AttentionInputs& inputs, const AttentionLoops& loops);
+SymbolicTensor attention_logits(Lowering& l, const AttentionInputs& inputs, const AttentionLoops& loops);
 
 // [..., heads, rows, columns] in `dtype`.
-Tensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention);
-// log of the sum of the exponentials of a row; +inf for a row that looks nowhere.
-Tensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention);
+SymbolicTensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs,
+                                       const Attention& attention);
+// log of the sum of the exponentials of a row; +inf for a row whose columns are all masked.
+SymbolicTensor attention_logsumexp(Lowering& l, DType dtype, const AttentionInputs& inputs, const Attention& attention);
 
-double attention_scale(OpCall& c, const Tensor& query);  // the argument "scale", or 1 / sqrt(features)
+double attention_scale(OpCall& c, const SymbolicTensor& query);  // the argument "scale", or 1 / sqrt(features)
 
 class Registry;
 void register_attention_backward(Registry& r);

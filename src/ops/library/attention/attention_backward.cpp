@@ -10,9 +10,9 @@ struct Gradients {
   Lowering& l;
   const AttentionInputs& inputs;
   AttentionLoops loops;
-  Tensor grad_out;
-  Tensor probabilities;  // [loops..., rows, columns]
-  Tensor logits;         // the gradient of the logits, [loops..., rows, columns]
+  SymbolicTensor grad_out;
+  SymbolicTensor probabilities;  // [loops..., rows, columns]
+  SymbolicTensor logits;         // the gradient of the logits, [loops..., rows, columns]
 
   Gradients(OpCall& c, const AttentionInputs& attention)
       : l(c.lowering()),
@@ -20,7 +20,8 @@ struct Gradients {
         loops(attention),
         grad_out(c.tensor(c.has("grad_out_") ? "grad_out_" : "grad_out")) {
     const DType compute = compute_type(inputs.query.dtype);
-    const Tensor out = c.tensor("out"), row_logs = c.tensor("logsumexp"), scores = attention_logits(l, inputs, loops);
+    const SymbolicTensor out = c.tensor("out"), row_logs = c.tensor("logsumexp"),
+                         scores = attention_logits(l, inputs, loops);
     const size_t n = loops.count();
     const auto at_row = [&](const Indices& i) {
       Indices at = extended(loops.query_side(i), {i[n]});
@@ -38,40 +39,40 @@ struct Gradients {
       probabilities = l.map(compute, scores.shape, [&](const Indices& i) {
         return call(Function::exp, l.read(scores, i) - convert(l.read(row_logs, at_row(i)), compute));
       });
-    const Tensor of_probabilities =
+    const SymbolicTensor of_probabilities =
         l.reduce(compute, scores.shape, Reducer::sum, {loops.value_features}, [&](const Indices& i, const Indices& d) {
           return l.read(grad_out, extended(loops.query_side(i), {i[n], d[0]})) *
                  l.read(inputs.value, extended(loops.key_side(i), {i[n + 1], d[0]}));
         });
-    const Tensor row_dots = l.reduce(compute, loops.shape({loops.rows}), Reducer::sum, {loops.value_features},
-                                     [&](const Indices& i, const Indices& d) {
-                                       const Indices at = extended(loops.query_side(i), {i[n], d[0]});
-                                       return l.read(grad_out, at) * l.read(out, at);
-                                     });
+    const SymbolicTensor row_dots = l.reduce(compute, loops.shape({loops.rows}), Reducer::sum, {loops.value_features},
+                                             [&](const Indices& i, const Indices& d) {
+                                               const Indices at = extended(loops.query_side(i), {i[n], d[0]});
+                                               return l.read(grad_out, at) * l.read(out, at);
+                                             });
     logits = l.map(compute, scores.shape, [&](const Indices& i) {
       return l.read(probabilities, i) * (l.read(of_probabilities, i) - l.read(row_dots, {i.begin(), i.end() - 1}));
     });
   }
 
   // The logits' gradient as the scores see it.
-  Tensor scaled_logits() {
+  SymbolicTensor scaled_logits() {
     if (inputs.scale == 1) return logits;
     return l.map(logits.dtype, logits.shape, [&](const Indices& i) { return l.read(logits, i) * inputs.scale; });
   }
 
-  Tensor of_query(const Tensor& scores) {
+  SymbolicTensor of_query(const SymbolicTensor& scores) {
     const size_t n = loops.count();
-    const Tensor split = l.reduce(inputs.query.dtype, loops.shape({loops.rows, loops.features}), Reducer::sum,
-                                  {loops.columns}, [&](const Indices& i, const Indices& j) {
-                                    const Indices leading(i.begin(), i.begin() + int64_t(n));
-                                    return l.read(scores, extended(leading, {i[n], j[0]})) *
-                                           l.read(inputs.key, extended(loops.key_side(i), {j[0], i[n + 1]}));
-                                  });
+    const SymbolicTensor split = l.reduce(inputs.query.dtype, loops.shape({loops.rows, loops.features}), Reducer::sum,
+                                          {loops.columns}, [&](const Indices& i, const Indices& j) {
+                                            const Indices leading(i.begin(), i.begin() + int64_t(n));
+                                            return l.read(scores, extended(leading, {i[n], j[0]})) *
+                                                   l.read(inputs.key, extended(loops.key_side(i), {j[0], i[n + 1]}));
+                                          });
     return l.reshape(split, inputs.query.shape);
   }
 
   // The sum over rows (and over the query heads that share a key head) of weights[row, column] * rows[row, feature].
-  Tensor of_columns(const Tensor& weights, const Tensor& rows, const Tensor& like) {
+  SymbolicTensor of_columns(const SymbolicTensor& weights, const SymbolicTensor& rows, const SymbolicTensor& like) {
     Shape extents;
     if (loops.shares_heads()) extents.push_back(loops.sharing());
     extents.push_back(loops.rows);
@@ -84,9 +85,9 @@ struct Gradients {
   }
 
   // A bias that was broadcast gets the sum.
-  Tensor of_bias(const Tensor& bias) {
+  SymbolicTensor of_bias(const SymbolicTensor& bias) {
     const Shape full = loops.query_shape({loops.rows, loops.columns});
-    const Tensor spread = l.reshape(logits, full);
+    const SymbolicTensor spread = l.reshape(logits, full);
     std::vector<int64_t> summed;
     for (size_t d = 0; d < full.size(); ++d) {
       const int64_t own = int64_t(d) - int64_t(full.size()) + bias.rank();
@@ -109,14 +110,14 @@ void backward(OpCall& c, std::string_view mask) {
   require(inputs.query.rank() >= 3 && batches_agree, "the gradient of an attention needs batches of one size");
   const std::vector<int64_t> wanted = c.integers("grad_input_mask", {1, 1, 1, 0});
   require(wanted.size() >= 3, "grad_input_mask has four entries");
-  const Tensor scores = gradients.scaled_logits();
-  c.give(gradients.of_query(scores));
-  c.give(gradients.of_columns(scores, inputs.query, inputs.key));
-  c.give(gradients.of_columns(gradients.probabilities, gradients.grad_out, inputs.value));
+  const SymbolicTensor scores = gradients.scaled_logits();
+  c.add_result(gradients.of_query(scores));
+  c.add_result(gradients.of_columns(scores, inputs.query, inputs.key));
+  c.add_result(gradients.of_columns(gradients.probabilities, gradients.grad_out, inputs.value));
   if (inputs.mask && wanted.size() > 3 && wanted[3])
-    c.give(gradients.of_bias(*inputs.mask));
+    c.add_result(gradients.of_bias(*inputs.mask));
   else
-    c.give_nothing();
+    c.add_empty_result();
 }
 
 }  // namespace

@@ -11,24 +11,27 @@
 namespace lightline::ops {
 namespace {
 
-bool same_tensor(const Tensor& a, const Tensor& b) { return a.storage == b.storage && a.view == b.view; }
+bool same_tensor(const SymbolicTensor& a, const SymbolicTensor& b) {
+  return a.storage == b.storage && a.view == b.view;
+}
 
-std::optional<Tensor> part_of(Lowering& l, const std::optional<Tensor>& packed, int64_t first, int64_t count) {
+std::optional<SymbolicTensor> part_of(Lowering& l, const std::optional<SymbolicTensor>& packed, int64_t first,
+                                      int64_t count) {
   if (!packed) return std::nullopt;
   return l.slice(*packed, 0, first, count);
 }
 
 // Query, key and value through one packed weight [3 * features, features]. Inputs that are one tensor take one product.
-std::vector<Tensor> project(Lowering& l, const std::vector<Tensor>& inputs, const Tensor& weight,
-                            const std::optional<Tensor>& bias) {
+std::vector<SymbolicTensor> project(Lowering& l, const std::vector<SymbolicTensor>& inputs,
+                                    const SymbolicTensor& weight, const std::optional<SymbolicTensor>& bias) {
   const int64_t features = weight.shape[0] / 3;
-  std::vector<Tensor> projected;
+  std::vector<SymbolicTensor> projected;
   for (size_t first = 0; first < 3;) {
     size_t end = first + 1;
     while (end < 3 && same_tensor(inputs[end], inputs[first])) ++end;
     const int64_t count = int64_t(end - first) * features;
-    const Tensor joint = linear(l, inputs[first], l.slice(weight, 0, int64_t(first) * features, count),
-                                part_of(l, bias, int64_t(first) * features, count));
+    const SymbolicTensor joint = linear(l, inputs[first], l.slice(weight, 0, int64_t(first) * features, count),
+                                        part_of(l, bias, int64_t(first) * features, count));
     for (size_t i = first; i < end; ++i)
       projected.push_back(l.slice(joint, -1, int64_t(i - first) * features, features));
     first = end;
@@ -37,14 +40,14 @@ std::vector<Tensor> project(Lowering& l, const std::vector<Tensor>& inputs, cons
 }
 
 // [batch, rows, features] as [batch, heads, rows, features / heads].
-Tensor split_heads(Lowering& l, const Tensor& x, int64_t heads) {
+SymbolicTensor split_heads(Lowering& l, const SymbolicTensor& x, int64_t heads) {
   return l.permute(l.reshape(x, {x.shape[0], x.shape[1], heads, x.shape[2] / heads}), {0, 2, 1, 3});
 }
-Tensor join_heads(Lowering& l, const Tensor& x) {
+SymbolicTensor join_heads(Lowering& l, const SymbolicTensor& x) {
   return l.reshape(l.permute(x, {0, 2, 1, 3}), {x.shape[0], x.shape[2], x.shape[1] * x.shape[3]});
 }
 
-Tensor mean_over_heads(Lowering& l, const Tensor& weights) {
+SymbolicTensor mean_over_heads(Lowering& l, const SymbolicTensor& weights) {
   return mean_dims(l, weights.dtype, reduced_dims(weights.shape, {1}), false,
                    [&](const Indices& at) { return l.read(weights, at); });
 }
@@ -57,7 +60,7 @@ void require_heads(int64_t features, int64_t heads) {
 // ---- aten._native_multi_head_attention ----
 
 // The fused kernels' mask says where not to look: [rows, columns], [batch, columns], or [batch, heads, rows, columns].
-std::optional<Tensor> kept_places(OpCall& c, const Tensor& query) {
+std::optional<SymbolicTensor> kept_places(OpCall& c, const SymbolicTensor& query) {
   Lowering& l = c.lowering();
   auto mask = c.tensor_if("mask");
   if (!mask) return std::nullopt;
@@ -73,22 +76,22 @@ std::optional<Tensor> kept_places(OpCall& c, const Tensor& query) {
 struct HeadedAttention {
   AttentionInputs inputs;
   Attention attention;
-  Tensor out;  // heads joined and projected
+  SymbolicTensor out;  // heads joined and projected
 };
 
-HeadedAttention native_attention(OpCall& c, const std::vector<Tensor>& inputs, int64_t heads) {
+HeadedAttention native_attention(OpCall& c, const std::vector<SymbolicTensor>& inputs, int64_t heads) {
   Lowering& l = c.lowering();
-  const Tensor weight = c.tensor("qkv_weight");
-  for (const Tensor& input : inputs)
+  const SymbolicTensor weight = c.tensor("qkv_weight");
+  for (const SymbolicTensor& input : inputs)
     require(input.rank() == 3, "multi-head attention needs inputs [batch, rows, features]");
   require(weight.rank() == 2 && weight.shape[0] % 3 == 0, "the packed weight has three parts");
   require_heads(weight.shape[0] / 3, heads);
-  const std::vector<Tensor> projected = project(l, inputs, weight, c.tensor_if("qkv_bias"));
+  const std::vector<SymbolicTensor> projected = project(l, inputs, weight, c.tensor_if("qkv_bias"));
   HeadedAttention result;
   result.inputs = {split_heads(l, projected[0], heads), split_heads(l, projected[1], heads),
                    split_heads(l, projected[2], heads), kept_places(c, inputs[0])};
   result.inputs.scale = 1 / std::sqrt(double(weight.shape[0] / 3 / heads));
-  result.inputs.zero_where_blind = false;
+  result.inputs.zero_if_fully_masked = false;
   result.attention = attend(l, result.inputs);
   result.out = linear(l, join_heads(l, result.attention.out), c.tensor("proj_weight"), c.tensor_if("proj_bias"));
   return result;
@@ -98,31 +101,31 @@ void native_multi_head_attention(OpCall& c) {
   Lowering& l = c.lowering();
   const HeadedAttention result =
       native_attention(c, {c.tensor("query"), c.tensor("key"), c.tensor("value")}, c.integer("num_head"));
-  c.give(result.out);
-  if (!c.flag("need_weights", true)) return c.give_nothing();
-  const Tensor weights = attention_probabilities(l, result.out.dtype, result.inputs, result.attention);
-  c.give(c.flag("average_attn_weights", true) ? mean_over_heads(l, weights) : weights);
+  c.add_result(result.out);
+  if (!c.flag("need_weights", true)) return c.add_empty_result();
+  const SymbolicTensor weights = attention_probabilities(l, result.out.dtype, result.inputs, result.attention);
+  c.add_result(c.flag("average_attn_weights", true) ? mean_over_heads(l, weights) : weights);
 }
 
 // ---- aten._transformer_encoder_layer_fwd ----
 
-Tensor layer_norm(OpCall& c, const Tensor& x, std::string_view weight, std::string_view bias) {
+SymbolicTensor layer_norm(OpCall& c, const SymbolicTensor& x, std::string_view weight, std::string_view bias) {
   Lowering& l = c.lowering();
   const ReducedDims dims = reduced_dims(x.shape, {-1});
   const Moments statistics = moments(l, x, dims);
-  const Tensor scale = inverse_deviation(l, statistics.squares, double(dims.count()), c.number("eps", 1e-5));
+  const SymbolicTensor scale = inverse_deviation(l, statistics.squares, double(dims.count()), c.number("eps", 1e-5));
   return normalised(l, x, x.dtype, {statistics.mean, scale, c.tensor_if(weight), c.tensor_if(bias)});
 }
 
-Tensor sum(Lowering& l, const Tensor& a, const Tensor& b) {
+SymbolicTensor sum(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b) {
   return l.map(a.dtype, a.shape, [&](const Indices& i) { return l.read(a, i) + l.read(b, i); });
 }
 
-Tensor feed_forward(OpCall& c, const Tensor& x) {
+SymbolicTensor feed_forward(OpCall& c, const SymbolicTensor& x) {
   Lowering& l = c.lowering();
-  const Tensor hidden = linear(l, x, c.tensor("ffn_weight_1"), c.tensor_if("ffn_bias_1"));
+  const SymbolicTensor hidden = linear(l, x, c.tensor("ffn_weight_1"), c.tensor_if("ffn_bias_1"));
   const bool gelu = c.flag("use_gelu", false);
-  const Tensor active = l.map(hidden.dtype, hidden.shape, [&](const Indices& i) {
+  const SymbolicTensor active = l.map(hidden.dtype, hidden.shape, [&](const Indices& i) {
     return gelu ? call(Function::gelu, l.read(hidden, i)) : max(l.read(hidden, i), 0.0);
   });
   return linear(l, active, c.tensor("ffn_weight_2"), c.tensor_if("ffn_bias_2"));
@@ -130,24 +133,24 @@ Tensor feed_forward(OpCall& c, const Tensor& x) {
 
 void transformer_encoder_layer(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor src = c.tensor("src");
+  const SymbolicTensor src = c.tensor("src");
   const bool norm_first = c.flag("norm_first", false);
-  const Tensor attended = norm_first ? layer_norm(c, src, "norm_weight_1", "norm_bias_1") : src;
-  Tensor x = sum(l, native_attention(c, {attended, attended, attended}, c.integer("num_heads")).out, src);
+  const SymbolicTensor attended = norm_first ? layer_norm(c, src, "norm_weight_1", "norm_bias_1") : src;
+  SymbolicTensor x = sum(l, native_attention(c, {attended, attended, attended}, c.integer("num_heads")).out, src);
   if (!norm_first) x = layer_norm(c, x, "norm_weight_1", "norm_bias_1");
-  const Tensor fed = norm_first ? layer_norm(c, x, "norm_weight_2", "norm_bias_2") : x;
+  const SymbolicTensor fed = norm_first ? layer_norm(c, x, "norm_weight_2", "norm_bias_2") : x;
   x = sum(l, feed_forward(c, fed), x);
-  c.give(norm_first ? x : layer_norm(c, x, "norm_weight_2", "norm_bias_2"));
+  c.add_result(norm_first ? x : layer_norm(c, x, "norm_weight_2", "norm_bias_2"));
 }
 
 // ---- torch.nn.functional.multi_head_attention_forward ----
 
-std::vector<Tensor> project_as_told(OpCall& c, const std::vector<Tensor>& inputs) {
+std::vector<SymbolicTensor> project_as_told(OpCall& c, const std::vector<SymbolicTensor>& inputs) {
   Lowering& l = c.lowering();
   const auto bias = c.tensor_if("in_proj_bias");
   if (!c.flag("use_separate_proj_weight", false)) return project(l, inputs, c.tensor("in_proj_weight"), bias);
   const int64_t features = inputs[0].shape.back();
-  std::vector<Tensor> projected;
+  std::vector<SymbolicTensor> projected;
   for (const std::string_view weight : {"q_proj_weight", "k_proj_weight", "v_proj_weight"})
     projected.push_back(linear(l, inputs[projected.size()], c.tensor(weight),
                                part_of(l, bias, int64_t(projected.size()) * features, features)));
@@ -155,12 +158,12 @@ std::vector<Tensor> project_as_told(OpCall& c, const std::vector<Tensor>& inputs
 }
 
 // One more row: `last`, or zeros.
-Tensor with_row(Lowering& l, const Tensor& x, const std::optional<Tensor>& last) {
+SymbolicTensor with_row(Lowering& l, const SymbolicTensor& x, const std::optional<SymbolicTensor>& last) {
   Shape shape = x.shape;
   const int64_t rows = shape[1]++;
   const Literal zero = Literal::of(int64_t(0));
   return l.map(x.dtype, shape, [&](const Indices& i) {
-    const Ex inside = l.read(x, i, zero);
+    const Scalar inside = l.read(x, i, zero);
     return last
                ? select(value(i[1]) < double(rows), inside, l.read_broadcast(l.reshape(*last, {last->shape.back()}), i))
                : inside;
@@ -168,10 +171,10 @@ Tensor with_row(Lowering& l, const Tensor& x, const std::optional<Tensor>& last)
 }
 
 // Joins the mask of the keys [batch, columns] and that of the scores; a mask that is true or -inf says where not to look.
-std::optional<Tensor> joined_mask(OpCall& c, int64_t batch, int64_t heads, int64_t rows, int64_t columns,
-                                  bool ignore_scores_mask) {
+std::optional<SymbolicTensor> joined_mask(OpCall& c, int64_t batch, int64_t heads, int64_t rows, int64_t columns,
+                                          bool ignore_scores_mask) {
   Lowering& l = c.lowering();
-  std::vector<Tensor> masks;
+  std::vector<SymbolicTensor> masks;
   if (auto mask = c.tensor_if("attn_mask"); mask && !ignore_scores_mask)
     masks.push_back(mask->rank() == 3
                         ? l.reshape(*mask, {mask->shape[0] == 1 ? 1 : batch, mask->shape[0] == 1 ? 1 : heads,
@@ -180,20 +183,21 @@ std::optional<Tensor> joined_mask(OpCall& c, int64_t batch, int64_t heads, int64
   if (auto mask = c.tensor_if("key_padding_mask")) masks.push_back(l.reshape(*mask, {batch, 1, 1, mask->shape.back()}));
   if (masks.empty()) return std::nullopt;
   Shape shape;
-  for (const Tensor& mask : masks) shape = broadcast(shape, mask.shape);
+  for (const SymbolicTensor& mask : masks) shape = broadcast(shape, mask.shape);
   require(shape.size() >= 2 && broadcast(shape, {batch, heads, rows, shape.back()}).size() == 4,
           "the masks do not fit the attention");
   shape.back() = columns;  // rows that were added are always seen
   return l.map(DType::f32, shape, [&](const Indices& i) {
-    std::optional<Ex> total;
-    for (const Tensor& mask : masks) {
+    std::optional<Scalar> total;
+    for (const SymbolicTensor& mask : masks) {
       Indices own(i.end() - mask.rank(), i.end());
       for (size_t d = 0; d + 1 < own.size(); ++d)
         if (mask.shape[d] == 1) own[d] = l.constant_index(0);
-      const Ex seen = mask.dtype == DType::boolean
-                          ? select(l.read(mask, own, Literal::of_bool(false)), -std::numeric_limits<double>::infinity(),
-                                   l.convert(l.literal(Literal::of(0.0)), DType::f32))
-                          : convert(l.read(mask, own, Literal::of(int64_t(0))), DType::f32);
+      const Scalar seen =
+          mask.dtype == DType::boolean
+              ? select(l.read(mask, own, Literal::of_bool(false)), -std::numeric_limits<double>::infinity(),
+                       l.convert(l.literal(Literal::of(0.0)), DType::f32))
+              : convert(l.read(mask, own, Literal::of(int64_t(0))), DType::f32);
       total = total ? *total + seen : seen;
     }
     return *total;
@@ -202,10 +206,10 @@ std::optional<Tensor> joined_mask(OpCall& c, int64_t batch, int64_t heads, int64
 
 void multi_head_attention_forward(OpCall& c) {
   Lowering& l = c.lowering();
-  std::vector<Tensor> inputs{c.tensor("query"), c.tensor("key"), c.tensor("value")};
+  std::vector<SymbolicTensor> inputs{c.tensor("query"), c.tensor("key"), c.tensor("value")};
   const bool single = inputs[0].rank() == 2;
   // one view of one tensor stays one tensor, so that its projections are one product
-  const std::vector<Tensor> given = inputs;
+  const std::vector<SymbolicTensor> given = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     require(inputs[i].rank() == (single ? 2 : 3), "multi-head attention needs inputs [rows, batch, features]");
     if (i > 0 && same_tensor(given[i], given[i - 1]))
@@ -217,7 +221,7 @@ void multi_head_attention_forward(OpCall& c) {
     fail("multi-head attention with static keys is not supported", ErrorCode::unsupported);
   const int64_t heads = c.integer("num_heads"), batch = inputs[0].shape[0], rows = inputs[0].shape[1];
   require_heads(inputs[0].shape[2], heads);
-  std::vector<Tensor> projected = project_as_told(c, inputs);
+  std::vector<SymbolicTensor> projected = project_as_told(c, inputs);
   if (c.has("bias_k"))
     projected[1] = with_row(l, projected[1], c.tensor_if("bias_k")),
     projected[2] = with_row(l, projected[2], c.tensor_if("bias_v"));
@@ -230,16 +234,16 @@ void multi_head_attention_forward(OpCall& c) {
                                    joined_mask(c, batch, heads, rows, projected[1].shape[1], causal), causal};
   attention_inputs.scale = 1 / std::sqrt(double(attention_inputs.query.shape.back()));
   attention_inputs.dropout = c.flag("training", true) ? c.number("dropout_p", 0) : 0;
-  attention_inputs.zero_where_blind = !need_weights;
+  attention_inputs.zero_if_fully_masked = !need_weights;
   const Attention attention = attend(l, attention_inputs);
-  const Tensor joined = join_heads(l, attention.out);
-  const Tensor out = linear(l, single ? l.squeeze(joined, 0) : l.transpose(joined, 0, 1), c.tensor("out_proj_weight"),
-                            c.tensor_if("out_proj_bias"));
-  c.give(out);
-  if (!need_weights) return c.give_nothing();
-  Tensor weights = attention_probabilities(l, out.dtype, attention_inputs, attention);
+  const SymbolicTensor joined = join_heads(l, attention.out);
+  const SymbolicTensor out = linear(l, single ? l.squeeze(joined, 0) : l.transpose(joined, 0, 1),
+                                    c.tensor("out_proj_weight"), c.tensor_if("out_proj_bias"));
+  c.add_result(out);
+  if (!need_weights) return c.add_empty_result();
+  SymbolicTensor weights = attention_probabilities(l, out.dtype, attention_inputs, attention);
   if (c.flag("average_attn_weights", true)) weights = mean_over_heads(l, weights);
-  c.give(single ? l.squeeze(weights, 0) : weights);
+  c.add_result(single ? l.squeeze(weights, 0) : weights);
 }
 
 }  // namespace

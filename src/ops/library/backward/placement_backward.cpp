@@ -9,8 +9,6 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 // ---- views: the gradient of what was not seen is 0 ----
 
 Shape input_sizes(const OpCall& c) {
@@ -21,7 +19,7 @@ Shape input_sizes(const OpCall& c) {
 
 void select_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output");
+  const SymbolicTensor grad = c.tensor("grad_output");
   const Shape sizes = input_sizes(c);
   require(grad.shape.size() + 1 == sizes.size(), "the gradient of a selection has one dimension less than the input");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
@@ -29,8 +27,8 @@ void select_backward(OpCall& c) {
   if (index < 0) index += sizes[dim];
   require(index >= 0 && index < sizes[dim],
           fmt::format("index {} is outside dimension {} of {}", index, dim, to_string(sizes)));
-  const Tensor row = l.unsqueeze(grad, int64_t(dim));
-  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+  const SymbolicTensor row = l.unsqueeze(grad, int64_t(dim));
+  c.add_result(l.map(grad.dtype, sizes, [&](const Indices& i) {
     Indices at = i;
     at[dim] = i[dim] - index;
     return l.read(row, at, zero());
@@ -39,7 +37,7 @@ void select_backward(OpCall& c) {
 
 void slice_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output");
+  const SymbolicTensor grad = c.tensor("grad_output");
   const Shape sizes = input_sizes(c);
   require(grad.shape.size() == sizes.size(), "the gradient of a slice has the rank of the input");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
@@ -48,17 +46,17 @@ void slice_backward(OpCall& c) {
   int64_t start = c.integer("start", 0);
   if (start < 0) start += sizes[dim];
   start = std::clamp<int64_t>(start, 0, sizes[dim]);
-  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+  c.add_result(l.map(grad.dtype, sizes, [&](const Indices& i) {
     Indices at = i;
     at[dim] = div(i[dim] - start, step);
-    const Ex value = l.read(grad, at, zero());
+    const Scalar value = l.read(grad, at, zero());
     return step == 1 ? value : select(ops::value(mod(i[dim] - start, step)) == 0.0, value, 0.0);
   }));
 }
 
 void diagonal_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output");
+  const SymbolicTensor grad = c.tensor("grad_output");
   const Shape sizes = input_sizes(c);
   require(sizes.size() >= 2 && grad.shape.size() + 1 == sizes.size(),
           "the gradient of a diagonal has one dimension less than the input");
@@ -66,7 +64,7 @@ void diagonal_backward(OpCall& c) {
              column = size_t(wrap_dim(c.integer("dim2", 1), int64_t(sizes.size())));
   require(row != column, "a diagonal needs two different dimensions");
   const int64_t offset = c.integer("offset", 0);
-  c.give(l.map(grad.dtype, sizes, [&](const Indices& i) {
+  c.add_result(l.map(grad.dtype, sizes, [&](const Indices& i) {
     Indices at;
     for (size_t d = 0; d < sizes.size(); ++d)
       if (d != row && d != column) at.push_back(i[d]);
@@ -76,15 +74,16 @@ void diagonal_backward(OpCall& c) {
 }
 
 // Adds what several places of a result took from one place of the input. Narrow floats add up in f32.
-void give_sum(OpCall& c, const Tensor& grad, const Shape& shape, const Shape& domain,
+void give_sum(OpCall& c, const SymbolicTensor& grad, const Shape& shape, const Shape& domain,
               const std::function<ScatterWrite(const Indices&)>& body, bool drop = false) {
   Lowering& l = c.lowering();
-  c.give(l.cast(l.scatter(compute_type(grad.dtype), shape, zero(), Reducer::sum, domain, body, drop), grad.dtype));
+  c.add_result(
+      l.cast(l.scatter(compute_type(grad.dtype), shape, zero(), Reducer::sum, domain, body, drop), grad.dtype));
 }
 
 void unfold_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_in");
+  const SymbolicTensor grad = c.tensor("grad_in");
   const Shape sizes = input_sizes(c);
   require(grad.shape.size() == sizes.size() + 1, "the gradient of an unfolding has one dimension more than the input");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
@@ -105,7 +104,7 @@ void unfold_backward(OpCall& c) {
 
 void embedding_backward(OpCall& c, std::string_view grad_name) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor(grad_name), rows = c.tensor("indices");
+  const SymbolicTensor grad = c.tensor(grad_name), rows = c.tensor("indices");
   const int64_t count = c.integer("num_weights"), padding = c.integer("padding_idx", -1);
   require(count >= 0, "an embedding has a negative number of rows");
   Shape expected = rows.shape;
@@ -115,10 +114,10 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
                       to_string(rows.shape)));
   const int64_t width = grad.shape.back();
   const auto row = [&](const Indices& at) {
-    const Ex own = convert(l.read(rows, at), DType::i64);
+    const Scalar own = convert(l.read(rows, at), DType::i64);
     return padding < 0 ? l.index(own) : l.index(select(own == double(padding), -1.0, own));
   };
-  std::optional<Tensor> frequency;
+  std::optional<SymbolicTensor> frequency;
   if (c.flag("scale_grad_by_freq", false))
     frequency = l.scatter(
         DType::f32, {count}, zero(), Reducer::sum, rows.shape,
@@ -130,7 +129,7 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
       c, grad, {count, width}, grad.shape,
       [&](const Indices& i) {
         const Indices at(i.begin(), i.end() - 1);
-        const Ex value = l.read(grad, i);
+        const Scalar value = l.read(grad, i);
         return ScatterWrite{
             {row(at), i.back()},
             frequency ? value / convert(l.read(*frequency, {row(at)}, Literal::of(int64_t(1))), value.type) : value};
@@ -138,13 +137,13 @@ void embedding_backward(OpCall& c, std::string_view grad_name) {
       padding >= 0);
 }
 
-// The gradient of max.dim and its kin goes to the positions that were chosen.
+// The gradient of max.dim and the like goes to the positions that were chosen.
 void value_selecting_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor grad = c.tensor("grad"), positions = c.tensor("indices");
+  SymbolicTensor grad = c.tensor("grad"), positions = c.tensor("indices");
   const Shape sizes = c.integers("sizes");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
-  if (sizes.empty()) return c.give(l.copy(grad));
+  if (sizes.empty()) return c.add_result(l.copy(grad));
   if (!c.flag("keepdim", false)) {
     grad = l.unsqueeze(grad, int64_t(dim));
     positions = l.unsqueeze(positions, int64_t(dim));
@@ -162,7 +161,7 @@ void value_selecting_backward(OpCall& c) {
 
 void index_select_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad"), index = c.tensor("index");
+  const SymbolicTensor grad = c.tensor("grad"), index = c.tensor("index");
   const Shape sizes = c.integers("self_sizes");
   const auto dim = size_t(wrap_dim(c.integer("dim"), int64_t(sizes.size())));
   Shape expected = sizes;

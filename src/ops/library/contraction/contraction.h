@@ -11,29 +11,32 @@ namespace lightline::ops {
 // A tensor whose dimensions carry labels, as in einsum. Dimensions with equal labels run together (a diagonal if in
 // one tensor), and an extent of 1 stands for any.
 struct Labelled {
-  Tensor tensor;
+  SymbolicTensor tensor;
   std::vector<int> labels;
 };
 
 // The sum of left * right over every label that `out` does not name. Labels of one operand alone are summed first.
-Tensor contract(Lowering& l, DType dtype, const Labelled& left, const Labelled& right, const std::vector<int>& out);
+SymbolicTensor contract(Lowering& l, DType dtype, const Labelled& left, const Labelled& right,
+                        const std::vector<int>& out);
 
 // torch.matmul: vectors, matrices and broadcast batches of matrices. The result is stored as `dtype`.
-Tensor matrix_product(Lowering& l, DType dtype, const Tensor& a, const Tensor& b);
+SymbolicTensor matrix_product(Lowering& l, DType dtype, const SymbolicTensor& a, const SymbolicTensor& b);
 
 // x[..., k] * weight[n, k] summed over k, plus bias[n].
-Tensor linear(Lowering& l, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias);
+SymbolicTensor linear(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& weight,
+                      const std::optional<SymbolicTensor>& bias);
 
 // Adds `bias` along dimension `dim` and rounds to `dtype`. Without a bias it only converts, where that is needed.
-Tensor with_bias(Lowering& l, DType dtype, const Tensor& product, const std::optional<Tensor>& bias, int64_t dim);
+SymbolicTensor with_bias(Lowering& l, DType dtype, const SymbolicTensor& product,
+                         const std::optional<SymbolicTensor>& bias, int64_t dim);
 
 // The sum over some dimensions.
-Tensor sum_over(Lowering& l, DType dtype, const Tensor& x, const std::vector<int64_t>& dims);
+SymbolicTensor sum_over(Lowering& l, DType dtype, const SymbolicTensor& x, const std::vector<int64_t>& dims);
 
 // The dtype that two operands share; fails when they differ.
-DType common_dtype(const Tensor& a, const Tensor& b);
+DType common_dtype(const SymbolicTensor& a, const SymbolicTensor& b);
 
-Ex conjugate(Ex value);  // the value itself unless it is complex
+Scalar conjugate(Scalar value);  // the value itself unless it is complex
 
 class Registry;
 void register_einsum(Registry& r);

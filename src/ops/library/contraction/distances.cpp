@@ -8,8 +8,8 @@ namespace lightline::ops {
 namespace {
 
 // The p-norm over `features` of `difference`, for every element of `shape`; 0 where there are no features.
-Tensor norm_of(Lowering& l, DType dtype, const Shape& shape, int64_t features, double p,
-               const std::function<Ex(const Indices&, const Ix&)>& difference) {
+SymbolicTensor norm_of(Lowering& l, DType dtype, const Shape& shape, int64_t features, double p,
+                       const std::function<Scalar(const Indices&, const Subscript&)>& difference) {
   if (features == 0) return l.map(dtype, shape, [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); });
   Shape full = shape;
   full.push_back(features);
@@ -19,9 +19,9 @@ Tensor norm_of(Lowering& l, DType dtype, const Shape& shape, int64_t features, d
 }
 
 struct Points {
-  Tensor x, y;  // [..., rows, features] each
-  Shape batch;  // what comes before, broadcast
-  Shape shape;  // batch, rows of x, rows of y
+  SymbolicTensor x, y;  // [..., rows, features] each
+  Shape batch;          // what comes before, broadcast
+  Shape shape;          // batch, rows of x, rows of y
   int64_t features;
 };
 
@@ -39,7 +39,7 @@ Points point_sets(OpCall& c) {
 }
 
 // x's point and y's point for the element `i` of the result.
-std::pair<Indices, Indices> points_at(const Indices& i, const Ix& feature) {
+std::pair<Indices, Indices> points_at(const Indices& i, const Subscript& feature) {
   Indices of_x(i.begin(), i.end() - 2), of_y = of_x;
   of_x.push_back(i[i.size() - 2]);
   of_y.push_back(i[i.size() - 1]);
@@ -48,22 +48,22 @@ std::pair<Indices, Indices> points_at(const Indices& i, const Ix& feature) {
   return {of_x, of_y};
 }
 
-Tensor squared_norms(Lowering& l, DType dtype, const Tensor& x) {
+SymbolicTensor squared_norms(Lowering& l, DType dtype, const SymbolicTensor& x) {
   return reduce_dims(l, dtype, Reducer::sum, reduced_dims(x.shape, {-1}), false, [&](const Indices& at) {
-    const Ex v = l.read(x, at);
+    const Scalar v = l.read(x, at);
     return v * v;
   });
 }
 
 // |x|^2 + |y|^2 - 2 x.y, which is a matrix product.
-Tensor euclidean_by_product(Lowering& l, const Points& points) {
+SymbolicTensor euclidean_by_product(Lowering& l, const Points& points) {
   const DType dtype = common_dtype(points.x, points.y), compute = compute_type(dtype);
-  const Tensor norms_x = squared_norms(l, compute, points.x), norms_y = squared_norms(l, compute, points.y);
-  const Tensor products = matrix_product(l, compute, points.x, l.transpose(points.y, -2, -1));
+  const SymbolicTensor norms_x = squared_norms(l, compute, points.x), norms_y = squared_norms(l, compute, points.y);
+  const SymbolicTensor products = matrix_product(l, compute, points.x, l.transpose(points.y, -2, -1));
   return l.map(dtype, points.shape, [&](const Indices& i) {
     const auto [of_x, of_y] = points_at(i, i.back());
-    const Ex norms = l.read_broadcast(norms_x, {of_x.begin(), of_x.end() - 1}) +
-                     l.read_broadcast(norms_y, {of_y.begin(), of_y.end() - 1});
+    const Scalar norms = l.read_broadcast(norms_x, {of_x.begin(), of_x.end() - 1}) +
+                         l.read_broadcast(norms_y, {of_y.begin(), of_y.end() - 1});
     return call(Function::sqrt, max(norms - 2.0 * l.read(products, i), 0.0));
   });
 }
@@ -76,22 +76,22 @@ void cdist(OpCall& c) {
   constexpr int64_t large = 25;  // from here on PyTorch takes the product form, unless told not to
   const bool is_large = points.shape[points.batch.size()] > large || points.shape.back() > large;
   if (p == 2 && points.features > 0 && (mode == 1 || (mode == 0 && is_large)))
-    return c.give(euclidean_by_product(l, points));
-  c.give(norm_of(l, common_dtype(points.x, points.y), points.shape, points.features, p,
-                 [&](const Indices& i, const Ix& k) {
-                   const auto [of_x, of_y] = points_at(i, k);
-                   return l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
-                 }));
+    return c.add_result(euclidean_by_product(l, points));
+  c.add_result(norm_of(l, common_dtype(points.x, points.y), points.shape, points.features, p,
+                       [&](const Indices& i, const Subscript& k) {
+                         const auto [of_x, of_y] = points_at(i, k);
+                         return l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
+                       }));
 }
 
 // d(distance)/d(difference), times `grad`; 0 where points coincide.
-Ex distance_slope(Ex grad, Ex difference, Ex distance, double p) {
-  const Ex sign = call(Function::sign, difference), size = call(Function::abs, difference);
+Scalar distance_slope(Scalar grad, Scalar difference, Scalar distance, double p) {
+  const Scalar sign = call(Function::sign, difference), size = call(Function::abs, difference);
   if (p == 0) return grad * 0.0;
   if (p == 1) return grad * sign;
   if (std::isinf(p)) return select(size == distance, grad * sign, 0.0);
   if (p == 2) return select(distance == 0.0, 0.0, grad * difference / distance);
-  const Ex ratio = call(Function::pow, size / distance, number(grad, p - 1));
+  const Scalar ratio = call(Function::pow, size / distance, number(grad, p - 1));
   const bool steep = p < 1;  // then the slope at 0 would be infinite
   return select(steep ? distance == 0.0 || difference == 0.0 : distance == 0.0, 0.0, grad * sign * ratio);
 }
@@ -99,28 +99,29 @@ Ex distance_slope(Ex grad, Ex difference, Ex distance, double p) {
 void cdist_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const Points points = point_sets(c);
-  const Tensor grad = c.tensor("grad"), distances = c.tensor("cdist");
+  const SymbolicTensor grad = c.tensor("grad"), distances = c.tensor("cdist");
   const double p = c.number("p", 2);
   Shape shape = points.batch;
   shape.insert(shape.end(), points.x.shape.end() - 2, points.x.shape.end());
-  c.give(l.reduce(grad.dtype, shape, Reducer::sum, {points.shape.back()}, [&](const Indices& i, const Indices& other) {
-    const Ix& feature = i.back();
-    Indices pair(i.begin(), i.end() - 1);
-    pair.push_back(other[0]);
-    const auto [of_x, of_y] = points_at(pair, feature);
-    const Ex difference = l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
-    return distance_slope(l.read_broadcast(grad, pair), difference, l.read_broadcast(distances, pair), p);
-  }));
+  c.add_result(
+      l.reduce(grad.dtype, shape, Reducer::sum, {points.shape.back()}, [&](const Indices& i, const Indices& other) {
+        const Subscript& feature = i.back();
+        Indices pair(i.begin(), i.end() - 1);
+        pair.push_back(other[0]);
+        const auto [of_x, of_y] = points_at(pair, feature);
+        const Scalar difference = l.read_broadcast(points.x, of_x) - l.read_broadcast(points.y, of_y);
+        return distance_slope(l.read_broadcast(grad, pair), difference, l.read_broadcast(distances, pair), p);
+      }));
 }
 
 // The pairs i < j in row-major order: position n of the result is the pair (first[n], second[n]).
 void pdist(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   require(x.rank() == 2, "pdist needs a matrix of points");
   const int64_t n = x.shape[0], pairs = n < 2 ? 0 : product(std::vector<int64_t>{n, n - 1}) / 2;
-  const Tensor position = l.map(DType::i64, {n, n}, [&](const Indices& ij) {
-    const Ex i = value(ij[0]), j = value(ij[1]);
+  const SymbolicTensor position = l.map(DType::i64, {n, n}, [&](const Indices& ij) {
+    const Scalar i = value(ij[0]), j = value(ij[1]);
     return select(j > i, call(Function::div, i * (double(2 * n - 3) - i), number(i, int64_t(2))) + j - 1.0, -1.0);
   });
   const auto numbered = [&](size_t which) {
@@ -131,9 +132,11 @@ void pdist(OpCall& c) {
         },
         true);
   };
-  const Tensor first = numbered(0), second = numbered(1);
-  c.give(norm_of(l, x.dtype, {pairs}, x.shape[1], c.number("p", 2), [&](const Indices& i, const Ix& k) {
-    const auto point = [&](const Tensor& which) { return l.read(x, {l.index(l.read(which, i), {0, n - 1}), k}); };
+  const SymbolicTensor first = numbered(0), second = numbered(1);
+  c.add_result(norm_of(l, x.dtype, {pairs}, x.shape[1], c.number("p", 2), [&](const Indices& i, const Subscript& k) {
+    const auto point = [&](const SymbolicTensor& which) {
+      return l.read(x, {l.index(l.read(which, i), {0, n - 1}), k});
+    };
     return point(first) - point(second);
   }));
 }
@@ -147,31 +150,32 @@ void pairwise_distance(OpCall& c) {
   const int64_t features = shape.back();
   shape.pop_back();
   const double eps = c.number("eps", 1e-6);
-  const Tensor distance = norm_of(l, dtype, shape, features, c.number("p", 2), [&](const Indices& i, const Ix& k) {
-    Indices at = i;
-    at.push_back(k);
-    return c.read_as(x, at, dtype) - c.read_as(y, at, dtype) + eps;
-  });
-  c.give(c.flag("keepdim", false) ? l.unsqueeze(distance, -1) : distance);
+  const SymbolicTensor distance =
+      norm_of(l, dtype, shape, features, c.number("p", 2), [&](const Indices& i, const Subscript& k) {
+        Indices at = i;
+        at.push_back(k);
+        return c.read_as(x, at, dtype) - c.read_as(y, at, dtype) + eps;
+      });
+  c.add_result(c.flag("keepdim", false) ? l.unsqueeze(distance, -1) : distance);
 }
 
 void cosine_similarity(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("x1"), y = c.tensor("x2");
+  const SymbolicTensor x = c.tensor("x1"), y = c.tensor("x2");
   const DType dtype = result_type({{x, {}}, {y, {}}}), compute = compute_type(dtype);
   require(category(dtype) == Category::floating, "cosine_similarity needs floats");
   const Shape shape = broadcast(x.shape, y.shape);
-  const Tensor a = l.expand(x, shape), b = l.expand(y, shape);
+  const SymbolicTensor a = l.expand(x, shape), b = l.expand(y, shape);
   const ReducedDims dims = reduced_dims(shape, {c.integer("dim", 1)});
   const double eps = c.number("eps", 1e-8);
-  const auto dot = [&](const Tensor& u, const Tensor& v) {
+  const auto dot = [&](const SymbolicTensor& u, const SymbolicTensor& v) {
     return reduce_dims(l, compute, Reducer::sum, dims, false, [&](const Indices& at) {
       return convert(l.read(u, at), compute) * convert(l.read(v, at), compute);
     });
   };
-  const Tensor product = dot(a, b), square_x = dot(a, a), square_y = dot(b, b);
-  c.give(l.map(dtype, product.shape, [&](const Indices& i) {
-    const auto norm = [&](const Tensor& square) { return max(call(Function::sqrt, l.read(square, i)), eps); };
+  const SymbolicTensor product = dot(a, b), square_x = dot(a, a), square_y = dot(b, b);
+  c.add_result(l.map(dtype, product.shape, [&](const Indices& i) {
+    const auto norm = [&](const SymbolicTensor& square) { return max(call(Function::sqrt, l.read(square, i)), eps); };
     return l.read(product, i) / (norm(square_x) * norm(square_y));
   }));
 }
@@ -181,7 +185,8 @@ void cosine_similarity(OpCall& c) {
 void register_distances(Registry& r) {
   r.add("cdist", "x1, x2, p, compute_mode", cdist, {"_cdist_forward"});
   r.add("_cdist_backward", "grad, x1, x2, p, cdist", cdist_backward);
-  r.add("_euclidean_dist", "x1, x2", [](OpCall& c) { c.give(euclidean_by_product(c.lowering(), point_sets(c))); });
+  r.add("_euclidean_dist", "x1, x2",
+        [](OpCall& c) { c.add_result(euclidean_by_product(c.lowering(), point_sets(c))); });
   r.add("pdist", "self, p", pdist, {"_pdist_forward"});
   r.add("pairwise_distance", "x1, x2, p, eps, keepdim", pairwise_distance);
   r.add("cosine_similarity", "x1, x2, dim, eps", cosine_similarity);

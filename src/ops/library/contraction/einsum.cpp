@@ -77,7 +77,7 @@ std::vector<std::string_view> split_at_commas(std::string_view text) {
   }
 }
 
-Equation parse_equation(std::string_view text, const std::vector<Tensor>& tensors) {
+Equation parse_equation(std::string_view text, const std::vector<SymbolicTensor>& tensors) {
   const size_t arrow = text.find("->");
   const std::vector<std::string_view> parts = split_at_commas(text.substr(0, arrow));
   if (parts.size() != tensors.size())
@@ -85,7 +85,7 @@ Equation parse_equation(std::string_view text, const std::vector<Tensor>& tensor
   Equation equation;
   int64_t ellipsis_rank = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& tensor = tensors[i];
+    const SymbolicTensor& tensor = tensors[i];
     const Subscripts subscripts = parse_subscripts(parts[i]);
     const int64_t rank = tensor.rank() - int64_t(subscripts.labels.size()) + (subscripts.has_ellipsis ? 1 : 0);
     if (rank < 0 || (rank > 0 && !subscripts.has_ellipsis))
@@ -107,7 +107,7 @@ size_t place_of(const std::vector<int>& labels, int label) {
 }
 
 // One operand: permutations and diagonals are views, what remains is a sum.
-Tensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& out) {
+SymbolicTensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& out) {
   std::vector<int> running = out;
   for (const int label : operand.labels)
     if (!uses(running, label)) running.push_back(label);
@@ -121,7 +121,7 @@ Tensor einsum_one(Lowering& l, const Labelled& operand, const std::vector<int>& 
       fail(fmt::format("a label of the einsum equation stands for {} and {}", shape[at], operand.tensor.shape[d]));
     rows.push_back({0, {{int(at), 1}}});
   }
-  const Tensor spread = l.view(operand.tensor, shape, std::move(rows));
+  const SymbolicTensor spread = l.view(operand.tensor, shape, std::move(rows));
   std::vector<int64_t> summed;
   for (size_t d = out.size(); d < running.size(); ++d) summed.push_back(int64_t(d));
   return summed.empty() ? spread : sum_over(l, spread.dtype, spread, summed);
@@ -157,7 +157,7 @@ void einsum(OpCall& c) {
             "the output of the einsum equation names a label twice, or one that no operand has");
   }
   const std::vector<int64_t> path = c.integers("path", std::vector<int64_t>{});
-  if (rest.size() == 1) return c.give(einsum_one(l, rest[0], equation.out));
+  if (rest.size() == 1) return c.add_result(einsum_one(l, rest[0], equation.out));
   for (size_t step = 0; rest.size() > 1; ++step) {
     // The result of a pair goes to the end with a path, and to the front without one.
     const bool ordered = 2 * step + 1 < path.size();
@@ -174,7 +174,7 @@ void einsum(OpCall& c) {
     Labelled joined{contract(l, dtype, a, b, kept), kept};
     rest.insert(ordered ? rest.end() : rest.begin(), std::move(joined));
   }
-  c.give(rest[0].tensor);
+  c.add_result(rest[0].tensor);
 }
 
 std::vector<int64_t> wrapped(std::vector<int64_t> dims, int64_t rank) {
@@ -183,7 +183,7 @@ std::vector<int64_t> wrapped(std::vector<int64_t> dims, int64_t rank) {
 }
 
 void tensordot(OpCall& c) {
-  const Tensor a = c.tensor("self"), b = c.tensor("other");
+  const SymbolicTensor a = c.tensor("self"), b = c.tensor("other");
   const std::vector<int64_t> dims_a = wrapped(c.integers("dims_self"), a.rank()),
                              dims_b = wrapped(c.integers("dims_other"), b.rank());
   require(dims_a.size() == dims_b.size(), "tensordot pairs equally many dimensions of both tensors");
@@ -195,12 +195,12 @@ void tensordot(OpCall& c) {
     if (std::find(dims_a.begin(), dims_a.end(), d) == dims_a.end()) out.push_back(int(d));
   for (int64_t d = 0; d < b.rank(); ++d)
     if (std::find(dims_b.begin(), dims_b.end(), d) == dims_b.end()) out.push_back(int(a.rank() + d));
-  c.give(contract(c.lowering(), common_dtype(a, b), {a, left}, {b, right}, out));
+  c.add_result(contract(c.lowering(), common_dtype(a, b), {a, left}, {b, right}, out));
 }
 
 // i1 * i2 * i3, each unsqueezed at its `expand` dimensions, summed over `sumdim`.
 void trilinear(OpCall& c) {
-  const Tensor operands[] = {c.tensor("i1"), c.tensor("i2"), c.tensor("i3")};
+  const SymbolicTensor operands[] = {c.tensor("i1"), c.tensor("i2"), c.tensor("i3")};
   const std::vector<int64_t> expands[] = {c.integers("expand1"), c.integers("expand2"), c.integers("expand3")};
   const int64_t total = operands[0].rank() + int64_t(expands[0].size());
   const std::vector<int64_t> summed = wrapped(c.integers("sumdim"), total);
@@ -218,13 +218,13 @@ void trilinear(OpCall& c) {
     if (std::find(summed.begin(), summed.end(), d) == summed.end()) out.push_back(int(d));
   const DType dtype = common_dtype(operands[0], operands[1]);
   const std::vector<int> kept = kept_labels(labelled[0], labelled[1], {labelled[2]}, out);
-  const Tensor pair = contract(c.lowering(), compute_type(dtype), labelled[0], labelled[1], kept);
-  c.give(contract(c.lowering(), dtype, {pair, kept}, labelled[2], out));
+  const SymbolicTensor pair = contract(c.lowering(), compute_type(dtype), labelled[0], labelled[1], kept);
+  c.add_result(contract(c.lowering(), dtype, {pair, kept}, labelled[2], out));
 }
 
 void bilinear(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight");
+  const SymbolicTensor x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight");
   require(weight.rank() == 3 && x.rank() == y.rank() && x.rank() >= 1,
           "bilinear needs two inputs of one rank and a weight of rank 3");
   constexpr int feature = 0, left = 1, right = 2;
@@ -237,11 +237,11 @@ void bilinear(OpCall& c) {
   };
   const DType dtype = common_dtype(x, y);
   const auto bias = c.tensor_if("bias");
-  const Tensor half =
+  const SymbolicTensor half =
       contract(l, compute_type(dtype), {x, with({left})}, {weight, {feature, left, right}}, with({feature, right}));
-  const Tensor sum = contract(l, bias ? compute_type(dtype) : dtype, {half, with({feature, right})}, {y, with({right})},
-                              with({feature}));
-  c.give(with_bias(l, dtype, sum, bias, sum.rank() - 1));
+  const SymbolicTensor sum = contract(l, bias ? compute_type(dtype) : dtype, {half, with({feature, right})},
+                                      {y, with({right})}, with({feature}));
+  c.add_result(with_bias(l, dtype, sum, bias, sum.rank() - 1));
 }
 
 // Where to split matrices[first..last] so that the products take the fewest multiplications.
@@ -268,33 +268,33 @@ struct ChainOrder {
   }
 };
 
-Tensor chain_product(Lowering& l, const std::vector<Tensor>& matrices, const ChainOrder& order, size_t first,
-                     size_t last) {
+SymbolicTensor chain_product(Lowering& l, const std::vector<SymbolicTensor>& matrices, const ChainOrder& order,
+                             size_t first, size_t last) {
   if (first == last) return matrices[first];
   const size_t k = order.split[first][last];
-  const Tensor left = chain_product(l, matrices, order, first, k),
-               right = chain_product(l, matrices, order, k + 1, last);
+  const SymbolicTensor left = chain_product(l, matrices, order, first, k),
+                       right = chain_product(l, matrices, order, k + 1, last);
   return matrix_product(l, common_dtype(left, right), left, right);
 }
 
 void multi_dot(OpCall& c, std::string_view list) {
   Lowering& l = c.lowering();
-  std::vector<Tensor> matrices = c.tensors(list);
+  std::vector<SymbolicTensor> matrices = c.tensors(list);
   constexpr size_t most = 128;  // the search for the best order is cubic
   require(!matrices.empty() && matrices.size() <= most, "a chain of matrix products has between 1 and 128 matrices");
   const bool from_vector = matrices.front().rank() == 1, to_vector = matrices.size() > 1 && matrices.back().rank() == 1;
   if (from_vector) matrices.front() = l.unsqueeze(matrices.front(), 0);
   if (to_vector) matrices.back() = l.unsqueeze(matrices.back(), 1);
   std::vector<int64_t> sizes;
-  for (const Tensor& matrix : matrices) {
+  for (const SymbolicTensor& matrix : matrices) {
     require(matrix.rank() == 2, "a chain of matrix products has matrices, and vectors only at its ends");
     sizes.push_back(matrix.shape[0]);
   }
   sizes.push_back(matrices.back().shape[1]);
-  Tensor result = chain_product(l, matrices, ChainOrder(sizes), 0, matrices.size() - 1);
+  SymbolicTensor result = chain_product(l, matrices, ChainOrder(sizes), 0, matrices.size() - 1);
   if (to_vector) result = l.squeeze(result, 1);
   if (from_vector) result = l.squeeze(result, 0);
-  c.give(result);
+  c.add_result(result);
 }
 
 void kron(OpCall& c) {
@@ -309,43 +309,43 @@ void kron(OpCall& c) {
   Shape shape;
   for (size_t d = 0; d < rank; ++d) shape.push_back(product(std::vector<int64_t>{left[d], right[d]}));
   const DType dtype = result_type({a, b});
-  c.give(l.map(dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(dtype, shape, [&](const Indices& i) {
     Indices outer, inner;
     for (size_t d = 0; d < rank; ++d) {
       outer.push_back(right[d] > 0 ? div(i[d], right[d]) : i[d]);
       inner.push_back(right[d] > 0 ? mod(i[d], right[d]) : i[d]);
     }
-    const Ex x = c.read_as(a, outer, dtype), y = c.read_as(b, inner, dtype);
+    const Scalar x = c.read_as(a, outer, dtype), y = c.read_as(b, inner, dtype);
     return dtype == DType::boolean ? x && y : x * y;
   }));
 }
 
-Tensor identity_like(Lowering& l, const Tensor& matrix) {
+SymbolicTensor identity_like(Lowering& l, const SymbolicTensor& matrix) {
   return l.map(matrix.dtype, matrix.shape, [&](const Indices& i) {
-    const Ex on_diagonal = value(i[i.size() - 2]) == value(i[i.size() - 1]);
+    const Scalar on_diagonal = value(i[i.size() - 2]) == value(i[i.size() - 1]);
     return convert(on_diagonal, compute_type(matrix.dtype));
   });
 }
 
 void matrix_power(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor base = c.tensor("self");
+  SymbolicTensor base = c.tensor("self");
   int64_t n = c.integer("n");
   require(base.rank() >= 2 && base.shape[base.shape.size() - 1] == base.shape[base.shape.size() - 2],
           "matrix_power needs square matrices");
   require(n > std::numeric_limits<int64_t>::min(), "the exponent of matrix_power is out of range");
-  if (n == 0) return c.give(identity_like(l, base));
+  if (n == 0) return c.add_result(identity_like(l, base));
   if (n < 0) {
     base = l.opaque("solve", {base, identity_like(l, base)}, {}, {{base.dtype, base.shape}})[0];
     n = -n;
   }
-  std::optional<Tensor> result;
+  std::optional<SymbolicTensor> result;
   for (;; base = matrix_product(l, base.dtype, base, base)) {
     if (n & 1) result = result ? matrix_product(l, base.dtype, *result, base) : base;
     n >>= 1;
     if (n == 0) break;
   }
-  c.give(result->storage == c.tensor("self").storage ? l.copy(*result) : *result);
+  c.add_result(result->storage == c.tensor("self").storage ? l.copy(*result) : *result);
 }
 
 }  // namespace

@@ -7,40 +7,40 @@ namespace lightline::ops {
 namespace {
 
 // Complex numbers keep their real part.
-Tensor converted(Lowering& l, const Tensor& x, DType dtype) {
+SymbolicTensor converted(Lowering& l, const SymbolicTensor& x, DType dtype) {
   if (x.dtype != DType::c64 || dtype == DType::c64 || dtype == DType::boolean) return l.cast(x, dtype);
   return l.map(dtype, x.shape, [&](const Indices& i) { return l.call(Function::real, l.read(x, i)); });
 }
 
 void define_to(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   DType dtype = c.dtype("dtype", x.dtype);
   if (const auto other = c.tensor_if("other")) dtype = other->dtype;
-  c.give(dtype == x.dtype && c.flag("copy", false) ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
+  c.add_result(dtype == x.dtype && c.flag("copy", false) ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
 }
 
 void define_to_copy(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType dtype = c.dtype("dtype", x.dtype);
-  c.give(dtype == x.dtype ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
+  c.add_result(dtype == x.dtype ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
 }
 
 Definition to(DType dtype) {
-  return [dtype](OpCall& c) { c.give(converted(c.lowering(), c.tensor("self"), dtype)); };
+  return [dtype](OpCall& c) { c.add_result(converted(c.lowering(), c.tensor("self"), dtype)); };
 }
 
 // src, broadcast and converted to what it replaces.
 void define_copy(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
-  const Tensor source = c.tensor("src");
-  c.give(converted(l, source.shape == x.shape ? source : l.expand(source, x.shape), x.dtype));
+  const SymbolicTensor x = c.tensor("self");
+  const SymbolicTensor source = c.tensor("src");
+  c.add_result(converted(l, source.shape == x.shape ? source : l.expand(source, x.shape), x.dtype));
 }
 
 void define_bitcast(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType dtype = c.dtype("dtype", x.dtype);
-  if (dtype == x.dtype) return c.give(x);
+  if (dtype == x.dtype) return c.add_result(x);
   Shape shape = x.shape;
   const int from = bits(x.dtype), to_bits = bits(dtype);
   if (from != to_bits) {
@@ -48,7 +48,7 @@ void define_bitcast(OpCall& c) {
             "the last dimension does not fit the new element size");
     shape.back() = shape.back() * from / to_bits;
   }
-  c.give(c.lowering().opaque("bitcast", {x}, {}, {{dtype, shape}})[0]);
+  c.add_result(c.lowering().opaque("bitcast", {x}, {}, {{dtype, shape}})[0]);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void register_conversion(Registry& r) {
     cast[6] = char(std::toupper(cast[6]));
     r.add(name, "self", to(dtype), {cast});
   }
-  r.add("clone", "self, memory_format", [](OpCall& c) { c.give(c.lowering().copy(c.tensor("self"))); },
+  r.add("clone", "self, memory_format", [](OpCall& c) { c.add_result(c.lowering().copy(c.tensor("self"))); },
         {"lift_fresh_copy", "alias_copy", "detach_copy"});
   r.add("copy", "self, src, non_blocking", define_copy);
   r.add("view.dtype", "self, dtype", define_bitcast, {"view_copy.dtype", "view_dtype"});

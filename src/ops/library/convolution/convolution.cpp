@@ -35,7 +35,7 @@ ConvolutionGeometry geometry_of(OpCall& c, const Shape& weight, int64_t groups) 
   return g;
 }
 
-void require_channels(const Tensor& tensor, int64_t channels) {
+void require_channels(const SymbolicTensor& tensor, int64_t channels) {
   if (tensor.shape[1] != channels)
     fail(fmt::format("the input has {} channels, but the weight takes {}", tensor.shape[1], channels));
 }
@@ -58,7 +58,8 @@ Shape transposed_extents(OpCall& c, const ConvolutionGeometry& g, const Shape& n
 }
 
 // The convolution of a batch, without bias.
-Tensor convolve(OpCall& c, DType dtype, const Tensor& x, const Tensor& weight, bool transposed, int64_t groups) {
+SymbolicTensor convolve(OpCall& c, DType dtype, const SymbolicTensor& x, const SymbolicTensor& weight, bool transposed,
+                        int64_t groups) {
   Lowering& l = c.lowering();
   const ConvolutionGeometry g = geometry_of(c, weight.shape, groups);
   if (transposed) {
@@ -71,39 +72,39 @@ Tensor convolve(OpCall& c, DType dtype, const Tensor& x, const Tensor& weight, b
   return to_narrow(l, dtype, g, x, weight, narrow_extents(g, x.shape, weight.shape));
 }
 
-Tensor convolution_of(OpCall& c, const Tensor& input, bool transposed, int64_t groups) {
+SymbolicTensor convolution_of(OpCall& c, const SymbolicTensor& input, bool transposed, int64_t groups) {
   Lowering& l = c.lowering();
-  const Tensor weight = c.tensor("weight");
+  const SymbolicTensor weight = c.tensor("weight");
   const bool single = input.rank() == weight.rank() - 1;
   require(single || input.rank() == weight.rank(), "the input and the weight of a convolution have different ranks");
-  const Tensor x = single ? l.unsqueeze(input, 0) : input;
+  const SymbolicTensor x = single ? l.unsqueeze(input, 0) : input;
   const auto bias = c.tensor_if("bias");
   const DType dtype = common_dtype(x, weight);
-  const Tensor sum =
+  const SymbolicTensor sum =
       with_bias(l, dtype, convolve(c, bias ? compute_type(dtype) : dtype, x, weight, transposed, groups), bias, 1);
   return single ? l.squeeze(sum, 0) : sum;
 }
 
-Tensor input_of(const OpCall& c) { return c.tensor(c.has("input") ? "input" : "self"); }
+SymbolicTensor input_of(const OpCall& c) { return c.tensor(c.has("input") ? "input" : "self"); }
 
 void convolution(OpCall& c, bool transposed) {
-  c.give(convolution_of(c, input_of(c), transposed, c.integer("groups", 1)));
+  c.add_result(convolution_of(c, input_of(c), transposed, c.integer("groups", 1)));
 }
 
 void depthwise(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   require(x.rank() >= 3, "a depthwise convolution needs channels");
-  c.give(convolution_of(c, x, false, x.shape[size_t(x.rank() == c.tensor("weight").rank())]));
+  c.add_result(convolution_of(c, x, false, x.shape[size_t(x.rank() == c.tensor("weight").rank())]));
 }
 
 // relu(convolution + alpha * z)
 void convolution_relu(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor sum = convolution_of(c, c.tensor("self"), false, c.integer("groups", 1));
+  const SymbolicTensor sum = convolution_of(c, c.tensor("self"), false, c.integer("groups", 1));
   const auto z = c.tensor_if("z");
   const double alpha = c.number("alpha", 1);
-  c.give(l.map(sum.dtype, sum.shape, [&](const Indices& i) {
-    const Ex x = l.read(sum, i);
+  c.add_result(l.map(sum.dtype, sum.shape, [&](const Indices& i) {
+    const Scalar x = l.read(sum, i);
     return max(z ? x + alpha * l.read_broadcast(*z, i) : x, 0.0);
   }));
 }
@@ -111,50 +112,50 @@ void convolution_relu(OpCall& c) {
 // Time first, channels last: x[t, b, c], weight[r, c, o].
 void convolution_tbc(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), weight = c.tensor("weight");
+  const SymbolicTensor x = c.tensor("self"), weight = c.tensor("weight");
   require(x.rank() == 3 && weight.rank() == 3, "conv_tbc needs an input and a weight of rank 3");
   const int64_t pad = c.integer("pad", 0);
   const ConvolutionGeometry g{{1}, {1}, {pad}, {pad}, 1};
-  const Tensor kernel = l.permute(weight, {2, 1, 0});
+  const SymbolicTensor kernel = l.permute(weight, {2, 1, 0});
   check_geometry(g, kernel.shape);
   require_channels(l.permute(x, {1, 2, 0}), kernel.shape[1]);
   const Shape steps = narrow_extents(g, {x.shape[1], x.shape[2], x.shape[0]}, kernel.shape);
   const DType dtype = common_dtype(x, weight), compute = compute_type(dtype);
-  const Tensor sum = l.reduce(
+  const SymbolicTensor sum = l.reduce(
       compute, {steps[0], x.shape[1], weight.shape[2]}, Reducer::sum, {weight.shape[0], weight.shape[1]},
       [&](const Indices& i, const Indices& r) {
         return l.read(x, {i[0] + r[0] - pad, i[1], r[1]}, Literal::of(int64_t(0))) * l.read(weight, {r[0], r[1], i[2]});
       });
-  c.give(with_bias(l, dtype, sum, c.tensor_if("bias"), 2));
+  c.add_result(with_bias(l, dtype, sum, c.tensor_if("bias"), 2));
 }
 
 void convolution_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output"), input = c.tensor("input"), weight = c.tensor("weight");
+  const SymbolicTensor grad = c.tensor("grad_output"), input = c.tensor("input"), weight = c.tensor("weight");
   require(grad.rank() == weight.rank() && input.rank() == weight.rank(),
           "the gradient, the input and the weight have different ranks");
   const ConvolutionGeometry g = geometry_of(c, weight.shape, c.integer("groups", 1));
   const bool transposed = c.flag("transposed", false);
   const std::vector<int64_t> mask = c.integers("output_mask", {1, 1, 1});
   require(mask.size() == 3, "output_mask has three entries");
-  const Tensor &narrow = transposed ? input : grad, &wide = transposed ? grad : input;
+  const SymbolicTensor &narrow = transposed ? input : grad, &wide = transposed ? grad : input;
   require_channels(narrow, weight.shape[0]);
   require_channels(wide, product(std::vector<int64_t>{weight.shape[1], g.groups}));
   require(weight.shape[0] % g.groups == 0, "the channels do not divide into the groups");
   const Shape input_extents(input.shape.begin() + 2, input.shape.end());
   if (!mask[0])
-    c.give_nothing();
+    c.add_empty_result();
   else
-    c.give(transposed ? to_narrow(l, input.dtype, g, grad, weight, input_extents)
-                      : to_wide(l, input.dtype, g, grad, weight, input_extents));
+    c.add_result(transposed ? to_narrow(l, input.dtype, g, grad, weight, input_extents)
+                            : to_wide(l, input.dtype, g, grad, weight, input_extents));
   if (!mask[1])
-    c.give_nothing();
+    c.add_empty_result();
   else
-    c.give(to_weight(l, weight.dtype, g, narrow, wide, weight.shape));
-  if (!mask[2]) return c.give_nothing();
+    c.add_result(to_weight(l, weight.dtype, g, narrow, wide, weight.shape));
+  if (!mask[2]) return c.add_empty_result();
   std::vector<int64_t> summed{0};
   for (int64_t d = 2; d < grad.rank(); ++d) summed.push_back(d);
-  c.give(sum_over(l, grad.dtype, grad, summed));
+  c.add_result(sum_over(l, grad.dtype, grad, summed));
 }
 
 }  // namespace

@@ -24,13 +24,13 @@ void check_geometry(const ConvolutionGeometry& geometry, const Shape& weight);
 Shape narrow_extents(const ConvolutionGeometry& geometry, const Shape& wide, const Shape& weight);
 
 // narrow[n, o, p] = sum over c, r of wide * weight: the convolution.
-Tensor to_narrow(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const Tensor& wide,
-                 const Tensor& weight, const Shape& narrow_spatial);
+SymbolicTensor to_narrow(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const SymbolicTensor& wide,
+                         const SymbolicTensor& weight, const Shape& narrow_spatial);
 // wide[n, c, w] = sum over o, p, r of narrow * weight: the transposed convolution.
-Tensor to_wide(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const Tensor& narrow,
-               const Tensor& weight, const Shape& wide_spatial);
+SymbolicTensor to_wide(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const SymbolicTensor& narrow,
+                       const SymbolicTensor& weight, const Shape& wide_spatial);
 // weight[o, c, r] = sum over n, p of narrow * wide: the gradient of the weight.
-Tensor to_weight(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const Tensor& narrow,
-                 const Tensor& wide, const Shape& weight);
+SymbolicTensor to_weight(Lowering& l, DType dtype, const ConvolutionGeometry& geometry, const SymbolicTensor& narrow,
+                         const SymbolicTensor& wide, const Shape& weight);
 
 }  // namespace lightline::ops

@@ -16,7 +16,7 @@ class Box {
     return place_.size() - 1;
   }
   const Shape& extents() const { return extents_; }
-  Ix at(Lowering& l, const Indices& index, size_t which) const {
+  Subscript at(Lowering& l, const Indices& index, size_t which) const {
     return place_[which] < 0 ? l.constant_index(0) : index[size_t(place_[which])];
   }
 
@@ -25,10 +25,10 @@ class Box {
   Shape extents_;
 };
 
-Shape spatial(const Tensor& tensor) { return {tensor.shape.begin() + 2, tensor.shape.end()}; }
+Shape spatial(const SymbolicTensor& tensor) { return {tensor.shape.begin() + 2, tensor.shape.end()}; }
 
 // Where the tap `r` of the narrow position `p` lies.
-Ix tap(const ConvolutionGeometry& g, size_t d, const Ix& p, const Ix& r) {
+Subscript tap(const ConvolutionGeometry& g, size_t d, const Subscript& p, const Subscript& r) {
   return p * g.stride[d] + r * g.dilation[d] - g.low[d];
 }
 
@@ -42,13 +42,15 @@ struct ChannelLoops {
         per_group(group_count == 0 ? 0 : channels / group_count) {}
   size_t count() const { return split ? 2 : 1; }
   Shape extents() const { return split ? Shape{groups, per_group} : Shape{groups * per_group}; }
-  Ix group(Lowering& l, const Indices& i, size_t at) const { return split || groups > 1 ? i[at] : l.constant_index(0); }
-  Ix within(Lowering& l, const Indices& i, size_t at) const {
+  Subscript group(Lowering& l, const Indices& i, size_t at) const {
+    return split || groups > 1 ? i[at] : l.constant_index(0);
+  }
+  Subscript within(Lowering& l, const Indices& i, size_t at) const {
     return split ? i[at + 1] : groups > 1 ? l.constant_index(0) : i[at];
   }
 };
 
-Tensor joined_channels(Lowering& l, const Tensor& tensor, const ChannelLoops& channels, size_t at) {
+SymbolicTensor joined_channels(Lowering& l, const SymbolicTensor& tensor, const ChannelLoops& channels, size_t at) {
   if (!channels.split) return tensor;
   Shape shape = tensor.shape;
   shape[at] = channels.groups * channels.per_group;
@@ -77,8 +79,8 @@ Phases phases_of(const ConvolutionGeometry& g, size_t d, int64_t extent, int64_t
   return {first, extent == 0 ? 0 : end - first, kernel / g.stride[d]};
 }
 
-Tensor to_wide_by_phases(Lowering& l, DType dtype, const ConvolutionGeometry& g, const Tensor& narrow,
-                         const Tensor& weight, const Shape& wide_spatial) {
+SymbolicTensor to_wide_by_phases(Lowering& l, DType dtype, const ConvolutionGeometry& g, const SymbolicTensor& narrow,
+                                 const SymbolicTensor& weight, const Shape& wide_spatial) {
   const int64_t out_per_group = narrow.shape[1] / g.groups, in_per_group = weight.shape[1];
   const ChannelLoops channels(g.groups, g.groups * in_per_group);
   Box box;
@@ -94,12 +96,12 @@ Tensor to_wide_by_phases(Lowering& l, DType dtype, const ConvolutionGeometry& g,
     shape.push_back(phases[d].steps);
     if (g.stride[d] != 1) shape.push_back(g.stride[d]);
   }
-  Tensor sum = l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
-    const Ix group = channels.group(l, i, 1), out = group * out_per_group + box.at(l, r, 0);
+  SymbolicTensor sum = l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
+    const Subscript group = channels.group(l, i, 1), out = group * out_per_group + box.at(l, r, 0);
     Indices at_narrow{i[0], out}, at_weight{out, channels.within(l, i, 1)};
     for (size_t d = 0; d < g.dims(); ++d) {
-      const Ix tap_step = box.at(l, r, 1 + d);
-      const Ix& step = i[loop_of[d]];
+      const Subscript tap_step = box.at(l, r, 1 + d);
+      const Subscript& step = i[loop_of[d]];
       const bool strided = g.stride[d] != 1;
       at_narrow.push_back(strided ? step + phases[d].first - tap_step : step + g.low[d] - tap_step * g.dilation[d]);
       at_weight.push_back(strided ? i[loop_of[d] + 1] + tap_step * g.stride[d] : tap_step);
@@ -119,8 +121,8 @@ Tensor to_wide_by_phases(Lowering& l, DType dtype, const ConvolutionGeometry& g,
 }
 
 // Every product is made once and added where it belongs, so that no work is spent on taps that a stride leaves out.
-Tensor to_wide_by_scatter(Lowering& l, DType dtype, const ConvolutionGeometry& g, const Tensor& narrow,
-                          const Tensor& weight, const Shape& wide_spatial) {
+SymbolicTensor to_wide_by_scatter(Lowering& l, DType dtype, const ConvolutionGeometry& g, const SymbolicTensor& narrow,
+                                  const SymbolicTensor& weight, const Shape& wide_spatial) {
   const int64_t out_per_group = narrow.shape[1] / g.groups, in_per_group = weight.shape[1];
   Box box;
   for (const int64_t extent : {narrow.shape[0], g.groups, out_per_group, in_per_group}) box.add(extent);
@@ -129,14 +131,14 @@ Tensor to_wide_by_scatter(Lowering& l, DType dtype, const ConvolutionGeometry& g
   Shape shape{narrow.shape[0], g.groups * in_per_group};
   shape.insert(shape.end(), wide_spatial.begin(), wide_spatial.end());
   const DType compute = compute_type(dtype);
-  const Tensor sum = l.scatter(
+  const SymbolicTensor sum = l.scatter(
       compute, shape, Literal::of(int64_t(0)), Reducer::sum, box.extents(),
       [&](const Indices& i) {
-        const Ix n = box.at(l, i, 0), group = box.at(l, i, 1), out = group * out_per_group + box.at(l, i, 2),
-                 in = box.at(l, i, 3);
+        const Subscript n = box.at(l, i, 0), group = box.at(l, i, 1), out = group * out_per_group + box.at(l, i, 2),
+                        in = box.at(l, i, 3);
         Indices at_narrow{n, out}, at_weight{out, in}, target{n, group * in_per_group + in};
         for (size_t d = 0; d < g.dims(); ++d) {
-          const Ix r = box.at(l, i, 4 + d), p = box.at(l, i, 4 + g.dims() + d);
+          const Subscript r = box.at(l, i, 4 + d), p = box.at(l, i, 4 + g.dims() + d);
           at_weight.push_back(r);
           at_narrow.push_back(p);
           target.push_back(tap(g, d, p, r));
@@ -175,8 +177,8 @@ Shape narrow_extents(const ConvolutionGeometry& g, const Shape& wide, const Shap
   return extents;
 }
 
-Tensor to_narrow(Lowering& l, DType dtype, const ConvolutionGeometry& g, const Tensor& wide, const Tensor& weight,
-                 const Shape& narrow_spatial) {
+SymbolicTensor to_narrow(Lowering& l, DType dtype, const ConvolutionGeometry& g, const SymbolicTensor& wide,
+                         const SymbolicTensor& weight, const Shape& narrow_spatial) {
   const int64_t out = weight.shape[0], in_per_group = weight.shape[1];
   const ChannelLoops channels(g.groups, out);
   Box box;
@@ -186,27 +188,29 @@ Tensor to_narrow(Lowering& l, DType dtype, const ConvolutionGeometry& g, const T
   for (const int64_t extent : channels.extents()) shape.push_back(extent);
   const size_t first = shape.size();
   shape.insert(shape.end(), narrow_spatial.begin(), narrow_spatial.end());
-  const Tensor sum = l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
-    const Ix group = channels.group(l, i, 1), c = box.at(l, r, 0);
-    Indices at_wide{i[0], group * in_per_group + c},
-        at_weight{group * channels.per_group + channels.within(l, i, 1), c};
-    for (size_t d = 0; d < g.dims(); ++d) {
-      at_weight.push_back(box.at(l, r, 1 + d));
-      at_wide.push_back(tap(g, d, i[first + d], at_weight.back()));
-    }
-    return convert(l.read(wide, at_wide, Literal::of(int64_t(0))), dtype) * convert(l.read(weight, at_weight), dtype);
-  });
+  const SymbolicTensor sum =
+      l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
+        const Subscript group = channels.group(l, i, 1), c = box.at(l, r, 0);
+        Indices at_wide{i[0], group * in_per_group + c},
+            at_weight{group * channels.per_group + channels.within(l, i, 1), c};
+        for (size_t d = 0; d < g.dims(); ++d) {
+          at_weight.push_back(box.at(l, r, 1 + d));
+          at_wide.push_back(tap(g, d, i[first + d], at_weight.back()));
+        }
+        return convert(l.read(wide, at_wide, Literal::of(int64_t(0))), dtype) *
+               convert(l.read(weight, at_weight), dtype);
+      });
   return joined_channels(l, sum, channels, 1);
 }
 
-Tensor to_wide(Lowering& l, DType dtype, const ConvolutionGeometry& g, const Tensor& narrow, const Tensor& weight,
-               const Shape& wide_spatial) {
+SymbolicTensor to_wide(Lowering& l, DType dtype, const ConvolutionGeometry& g, const SymbolicTensor& narrow,
+                       const SymbolicTensor& weight, const Shape& wide_spatial) {
   const bool even = has_even_phases(g, {weight.shape.begin() + 2, weight.shape.end()});
   return (even ? to_wide_by_phases : to_wide_by_scatter)(l, dtype, g, narrow, weight, wide_spatial);
 }
 
-Tensor to_weight(Lowering& l, DType dtype, const ConvolutionGeometry& g, const Tensor& narrow, const Tensor& wide,
-                 const Shape& weight) {
+SymbolicTensor to_weight(Lowering& l, DType dtype, const ConvolutionGeometry& g, const SymbolicTensor& narrow,
+                         const SymbolicTensor& wide, const Shape& weight) {
   const int64_t in_per_group = weight[1];
   const ChannelLoops channels(g.groups, weight[0]);
   Box box;
@@ -215,16 +219,18 @@ Tensor to_weight(Lowering& l, DType dtype, const ConvolutionGeometry& g, const T
   Shape shape = channels.extents();
   shape.insert(shape.end(), weight.begin() + 1, weight.end());
   const size_t first = channels.count();
-  const Tensor sum = l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
-    const Ix group = channels.group(l, i, 0), n = box.at(l, r, 0);
-    Indices at_narrow{n, group * channels.per_group + channels.within(l, i, 0)},
-        at_wide{n, group * in_per_group + i[first]};
-    for (size_t d = 0; d < g.dims(); ++d) {
-      at_narrow.push_back(box.at(l, r, 1 + d));
-      at_wide.push_back(tap(g, d, at_narrow.back(), i[first + 1 + d]));
-    }
-    return convert(l.read(narrow, at_narrow), dtype) * convert(l.read(wide, at_wide, Literal::of(int64_t(0))), dtype);
-  });
+  const SymbolicTensor sum =
+      l.reduce(dtype, shape, Reducer::sum, box.extents(), [&](const Indices& i, const Indices& r) {
+        const Subscript group = channels.group(l, i, 0), n = box.at(l, r, 0);
+        Indices at_narrow{n, group * channels.per_group + channels.within(l, i, 0)},
+            at_wide{n, group * in_per_group + i[first]};
+        for (size_t d = 0; d < g.dims(); ++d) {
+          at_narrow.push_back(box.at(l, r, 1 + d));
+          at_wide.push_back(tap(g, d, at_narrow.back(), i[first + 1 + d]));
+        }
+        return convert(l.read(narrow, at_narrow), dtype) *
+               convert(l.read(wide, at_wide, Literal::of(int64_t(0))), dtype);
+      });
   return joined_channels(l, sum, channels, 0);
 }
 

@@ -13,7 +13,7 @@ Shape checked(Shape shape) {
   return shape;
 }
 
-Tensor filled(OpCall& c, DType dtype, const Shape& shape, const Operand& value) {
+SymbolicTensor filled(OpCall& c, DType dtype, const Shape& shape, const Operand& value) {
   return c.lowering().map(dtype, checked(shape), [&](const Indices& i) { return c.read_as(value, i, dtype); });
 }
 
@@ -24,27 +24,27 @@ void add_filled(Registry& r, const std::string& name, int64_t value, std::vector
   r.add(
       name, "size, dtype",
       [value](OpCall& c) {
-        c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(value)));
+        c.add_result(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(value)));
       },
       std::move(aliases));
   r.add("new_" + name, "self, size, dtype", [value](OpCall& c) {
-    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(value)));
+    c.add_result(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(value)));
   });
   r.add(name + "_like", "self, dtype", [value](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    c.give(filled(c, c.dtype("dtype", x.dtype), x.shape, integer_operand(value)));
+    const SymbolicTensor x = c.tensor("self");
+    c.add_result(filled(c, c.dtype("dtype", x.dtype), x.shape, integer_operand(value)));
   });
 }
 
 void define_full(OpCall& c) {
   const Operand value = c.operand("fill_value");
-  c.give(filled(c, c.dtype("dtype", value.tensor ? value.tensor->dtype : result_type({value})), c.integers("size"),
-                value));
+  c.add_result(filled(c, c.dtype("dtype", value.tensor ? value.tensor->dtype : result_type({value})),
+                      c.integers("size"), value));
 }
 
 void define_fill(OpCall& c) {
-  const Tensor x = c.tensor("self");
-  c.give(filled(c, x.dtype, x.shape, c.operand_or("value", 0)));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(filled(c, x.dtype, x.shape, c.operand_or("value", 0)));
 }
 
 bool is_floating(const OpCall& c, std::string_view name) {
@@ -61,19 +61,19 @@ void define_arange(OpCall& c) {
   const DType dtype = c.dtype("dtype", floating ? DType::f32 : DType::i64);
   const double count = std::ceil((end - start) / step);
   require(count >= 0 && count < 0x1p56, "arange has its ends in the wrong order, or too far apart");
-  c.give(c.lowering().map(dtype, {int64_t(count)}, [&](const Indices& i) {
-    const Ix whole = i[0] * int64_t(step) + int64_t(start);
+  c.add_result(c.lowering().map(dtype, {int64_t(count)}, [&](const Indices& i) {
+    const Subscript whole = i[0] * int64_t(step) + int64_t(start);
     if (!floating || is_integer(dtype)) return value(whole);
-    const Ex position = convert(value(i[0]), dtype);
+    const Scalar position = convert(value(i[0]), dtype);
     return (step == 1 ? position : position * step) + start;
   }));
 }
 
 // The points of an even division of [start, end], computed from the nearer end.
-Ex point(OpCall& c, const Ix& i, int64_t steps, DType compute) {
-  const Ex start = c.read_as(c.operand("start"), {}, compute), end = c.read_as(c.operand("end"), {}, compute);
+Scalar point(OpCall& c, const Subscript& i, int64_t steps, DType compute) {
+  const Scalar start = c.read_as(c.operand("start"), {}, compute), end = c.read_as(c.operand("end"), {}, compute);
   if (steps <= 1) return start;
-  const Ex step = (end - start) / double(steps - 1);
+  const Scalar step = (end - start) / double(steps - 1);
   return select(value(i) < double(steps / 2), start + step * convert(value(i), compute),
                 end - step * convert(value(steps - 1 - i), compute));
 }
@@ -82,7 +82,8 @@ void define_linspace(OpCall& c) {
   const DType dtype = c.dtype("dtype", DType::f32);
   const DType compute = is_float(dtype) ? dtype : DType::f64;
   const int64_t steps = c.integer("steps", 100);
-  c.give(c.lowering().map(dtype, checked({steps}), [&](const Indices& i) { return point(c, i[0], steps, compute); }));
+  c.add_result(
+      c.lowering().map(dtype, checked({steps}), [&](const Indices& i) { return point(c, i[0], steps, compute); }));
 }
 
 void define_logspace(OpCall& c) {
@@ -90,8 +91,8 @@ void define_logspace(OpCall& c) {
   const DType compute = is_float(dtype) ? dtype : DType::f64;
   const int64_t steps = c.integer("steps", 100);
   const double base = c.number("base", 10);
-  c.give(c.lowering().map(dtype, checked({steps}), [&](const Indices& i) {
-    const Ex exponent = point(c, i[0], steps, compute);
+  c.add_result(c.lowering().map(dtype, checked({steps}), [&](const Indices& i) {
+    const Scalar exponent = point(c, i[0], steps, compute);
     return call(Function::pow, convert(number(exponent, base), compute), convert(exponent, compute));
   }));
 }
@@ -99,20 +100,20 @@ void define_logspace(OpCall& c) {
 void define_eye(OpCall& c) {
   const int64_t rows = c.integer("n"), columns = c.integer("m", rows);
   const DType dtype = c.dtype("dtype", DType::f32);
-  c.give(c.lowering().map(dtype, checked({rows, columns}),
-                          [&](const Indices& i) { return convert(value(i[0]) == value(i[1]), dtype); }));
+  c.add_result(c.lowering().map(dtype, checked({rows, columns}),
+                                [&](const Indices& i) { return convert(value(i[0]) == value(i[1]), dtype); }));
 }
 
 // Row and column of element `position` of the lower trapezoid whose first row has `first` elements and grows by one.
 struct Position {
-  Ex row, column;
+  Scalar row, column;
 };
-Position in_trapezoid(Ex position, double first) {
-  const auto before = [&](Ex row) { return row * first + row * (row - 1.0) * 0.5; };  // elements above a row
+Position in_trapezoid(Scalar position, double first) {
+  const auto before = [&](Scalar row) { return row * first + row * (row - 1.0) * 0.5; };  // elements above a row
   const double b = 2 * first - 1;
-  const Ex guess = call(Function::floor, (call(Function::sqrt, 8.0 * position + b * b) - b) * 0.5);
-  const Ex low = select(before(guess) > position, guess - 1.0, guess);
-  const Ex row = select(before(low + 1.0) <= position, low + 1.0, low);
+  const Scalar guess = call(Function::floor, (call(Function::sqrt, 8.0 * position + b * b) - b) * 0.5);
+  const Scalar low = select(before(guess) > position, guess - 1.0, guess);
+  const Scalar row = select(before(low + 1.0) <= position, low + 1.0, low);
   return {row, position - before(row)};
 }
 
@@ -131,14 +132,14 @@ void define_triangle(OpCall& c, bool upper) {
   const int64_t growing = std::min(full_row, rows) - std::min(first_row, rows);
   const int64_t in_growing = growing * first + growing * (growing - 1) / 2;
   const int64_t count = in_growing + std::max<int64_t>(0, rows - std::max(full_row, first_row)) * columns;
-  c.give(c.lowering().map(c.dtype("dtype", DType::i64), {2, std::max<int64_t>(count, 0)}, [&](const Indices& i) {
-    const Ex position = convert(value(upper ? count - 1 - i[1] : i[1]), DType::f64);
+  c.add_result(c.lowering().map(c.dtype("dtype", DType::i64), {2, std::max<int64_t>(count, 0)}, [&](const Indices& i) {
+    const Scalar position = convert(value(upper ? count - 1 - i[1] : i[1]), DType::f64);
     const Position grown = in_trapezoid(position, double(first));
-    const Ex beyond = position - double(in_growing), wide = number(position, double(std::max<int64_t>(columns, 1)));
-    const Ex full = call(Function::floor, beyond / wide);
-    const Ex is_grown = position < double(in_growing);
-    Ex row = select(is_grown, grown.row + double(first_row), full + double(full_row));
-    Ex column = select(is_grown, grown.column, beyond - full * wide);
+    const Scalar beyond = position - double(in_growing), wide = number(position, double(std::max<int64_t>(columns, 1)));
+    const Scalar full = call(Function::floor, beyond / wide);
+    const Scalar is_grown = position < double(in_growing);
+    Scalar row = select(is_grown, grown.row + double(first_row), full + double(full_row));
+    Scalar column = select(is_grown, grown.column, beyond - full * wide);
     if (upper) {
       row = double(rows - 1) - row;
       column = double(columns - 1) - column;
@@ -152,10 +153,10 @@ void define_window(OpCall& c, const std::vector<double>& coefficients) {
   const int64_t length = c.integer("window_length");
   const DType dtype = c.dtype("dtype", DType::f32);
   const int64_t last = c.flag("periodic", true) ? length : length - 1;
-  c.give(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
-    const Ex position = convert(value(i[0]), dtype);
+  c.add_result(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
+    const Scalar position = convert(value(i[0]), dtype);
     if (length <= 1) return position + 1.0;
-    Ex sum = position * 0.0 + coefficients[0];
+    Scalar sum = position * 0.0 + coefficients[0];
     for (size_t k = 1; k < coefficients.size(); ++k)
       sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / double(last)));
     return sum;
@@ -166,15 +167,15 @@ void define_bartlett(OpCall& c) {
   const int64_t length = c.integer("window_length");
   const DType dtype = c.dtype("dtype", DType::f32);
   const int64_t last = c.flag("periodic", true) ? length : length - 1;
-  c.give(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
-    const Ex position = convert(value(i[0]), dtype);
+  c.add_result(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
+    const Scalar position = convert(value(i[0]), dtype);
     if (length <= 1) return position + 1.0;
     return 1.0 - call(Function::abs, position * (2.0 / double(last)) - 1.0);
   }));
 }
 
 void define_one_hot(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   int64_t classes = c.integer("num_classes", -1);
   if (classes < 0) {
     const auto recorded = c.recorded(0);
@@ -183,7 +184,7 @@ void define_one_hot(OpCall& c) {
   }
   Shape shape = x.shape;
   shape.push_back(classes);
-  c.give(c.lowering().map(DType::i64, checked(shape), [&](const Indices& i) {
+  c.add_result(c.lowering().map(DType::i64, checked(shape), [&](const Indices& i) {
     return convert(convert(c.lowering().read(x, Indices(i.begin(), i.end() - 1)), DType::i64) == value(i.back()),
                    DType::i64);
   }));
@@ -195,23 +196,24 @@ void register_creation(Registry& r) {
   add_filled(r, "zeros", 0, {"_efficientzerotensor"});
   add_filled(r, "ones", 1);
   add_filled(r, "empty", 0);
-  r.add("empty_strided", "size, stride, dtype",
-        [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(0))); },
-        {"empty_permuted"});
+  r.add(
+      "empty_strided", "size, stride, dtype",
+      [](OpCall& c) { c.add_result(filled(c, c.dtype("dtype", DType::f32), c.integers("size"), integer_operand(0))); },
+      {"empty_permuted"});
   r.add("new_empty_strided", "self, size, stride, dtype", [](OpCall& c) {
-    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(0)));
+    c.add_result(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), integer_operand(0)));
   });
   r.add("full", "size, fill_value, dtype", define_full);
   r.add("new_full", "self, size, fill_value, dtype", [](OpCall& c) {
-    c.give(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), c.operand("fill_value")));
+    c.add_result(filled(c, c.dtype("dtype", c.tensor("self").dtype), c.integers("size"), c.operand("fill_value")));
   });
   r.add("full_like", "self, fill_value, dtype", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    c.give(filled(c, c.dtype("dtype", x.dtype), x.shape, c.operand("fill_value")));
+    const SymbolicTensor x = c.tensor("self");
+    c.add_result(filled(c, c.dtype("dtype", x.dtype), x.shape, c.operand("fill_value")));
   });
   r.add("fill", "self, value", define_fill, {"zero"});
   r.add("scalar_tensor", "s, dtype",
-        [](OpCall& c) { c.give(filled(c, c.dtype("dtype", DType::f32), {}, c.operand("s"))); });
+        [](OpCall& c) { c.add_result(filled(c, c.dtype("dtype", DType::f32), {}, c.operand("s"))); });
   r.add("arange", "end", define_arange, {});
   r.add("arange.start", "start, end", define_arange, {"arange.start_step"});
   r.add("linspace", "start, end, steps, dtype", define_linspace);

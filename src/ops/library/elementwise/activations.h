@@ -15,12 +15,12 @@ EluScales selu_scales();
 // `lambd`, which PyTorch rounds to the dtype of the tensor before it compares.
 double shrink_width(OpCall& c);
 
-Ex relu(Ex x);
-Ex leaky_relu(Ex x, double slope);
-Ex elu(Ex x, const EluScales& scales);
-Ex gelu(Ex x, bool tanh_approximation);
-Ex softplus(Ex x, double beta, double threshold);
-Ex mish(Ex x);
-Ex log_sigmoid(Ex x);
+Scalar relu(Scalar x);
+Scalar leaky_relu(Scalar x, double slope);
+Scalar elu(Scalar x, const EluScales& scales);
+Scalar gelu(Scalar x, bool tanh_approximation);
+Scalar softplus(Scalar x, double beta, double threshold);
+Scalar mish(Scalar x);
+Scalar log_sigmoid(Scalar x);
 
 }  // namespace lightline::ops

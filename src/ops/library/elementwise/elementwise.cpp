@@ -9,23 +9,23 @@ void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion p
                     const OpCall::ElementBody& body) {
   DType type = result_type(operands);
   if (promotion == Promotion::floating) type = floating_type(type);
-  c.give(c.elementwise(operands, type, promotion == Promotion::test ? DType::boolean : type, body));
+  c.add_result(c.elementwise(operands, type, promotion == Promotion::test ? DType::boolean : type, body));
 }
 
 void unary(OpCall& c, Promotion promotion, const UnaryBody& body) {
-  elementwise_of(c, {c.operand("self")}, promotion, [&](const std::vector<Ex>& v) { return body(v[0]); });
+  elementwise_of(c, {c.operand("self")}, promotion, [&](const std::vector<Scalar>& v) { return body(v[0]); });
 }
 
 void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_view first, std::string_view second) {
   elementwise_of(c, {c.operand(first), c.operand(second)}, promotion,
-                 [&](const std::vector<Ex>& v) { return body(v[0], v[1]); });
+                 [&](const std::vector<Scalar>& v) { return body(v[0], v[1]); });
 }
 
-Ex logical_xor(Ex a, Ex b) { return a != b; }
-Ex clamped(Ex x, double low, double high) { return min(max(x, low), high); }
-Ex sigmoid_of(Ex x) { return call(Function::sigmoid, x); }
+Scalar logical_xor(Scalar a, Scalar b) { return a != b; }
+Scalar clamped(Scalar x, double low, double high) { return min(max(x, low), high); }
+Scalar sigmoid_of(Scalar x) { return call(Function::sigmoid, x); }
 
-Ex power_of(Ex x, double exponent) {
+Scalar power_of(Scalar x, double exponent) {
   if (exponent == 1) return x;
   if (exponent == 2) return x * x;
   if (exponent == 3) return x * x * x;
@@ -60,13 +60,13 @@ constexpr std::pair<const char*, Function> rounding_functions[] = {
     {"floor", Function::floor}, {"ceil", Function::ceil}, {"trunc", Function::trunc}};
 
 Definition floating_definition(Function function) {
-  return [function](OpCall& c) { unary(c, Promotion::floating, [&](Ex x) { return call(function, x); }); };
+  return [function](OpCall& c) { unary(c, Promotion::floating, [&](Scalar x) { return call(function, x); }); };
 }
 
 void define_round(OpCall& c) {
   const double scale = std::pow(10.0, std::abs(c.number("decimals", 0)));
   const bool left = c.number("decimals", 0) < 0;
-  unary(c, Promotion::same, [&](Ex x) {
+  unary(c, Promotion::same, [&](Scalar x) {
     if (is_integer(x.type)) return x;
     if (scale == 1) return call(Function::round, x);
     return left ? call(Function::round, x / scale) * scale : call(Function::round, x * scale) / scale;
@@ -85,7 +85,7 @@ void register_elementwise(Registry& r) {
     r.add(
         name, "self",
         [function = function](OpCall& c) {
-          unary(c, Promotion::same, [&](Ex x) { return is_integer(x.type) ? x : call(function, x); });
+          unary(c, Promotion::same, [&](Scalar x) { return is_integer(x.type) ? x : call(function, x); });
         },
         function == Function::trunc ? std::vector<std::string>{"fix"} : std::vector<std::string>{});
   }

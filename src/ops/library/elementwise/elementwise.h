@@ -9,8 +9,8 @@
 
 namespace lightline::ops {
 
-using UnaryBody = std::function<Ex(Ex)>;
-using BinaryBody = std::function<Ex(Ex, Ex)>;
+using UnaryBody = std::function<Scalar(Scalar)>;
+using BinaryBody = std::function<Scalar(Scalar, Scalar)>;
 
 // How the dtype of a result follows from its operands.
 enum class Promotion : uint8_t {
@@ -26,11 +26,11 @@ void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_
 void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion,
                     const OpCall::ElementBody& body);
 
-Ex logical_xor(Ex a, Ex b);
-Ex clamped(Ex x, double low, double high);
-Ex sigmoid_of(Ex x);
+Scalar logical_xor(Scalar a, Scalar b);
+Scalar clamped(Scalar x, double low, double high);
+Scalar sigmoid_of(Scalar x);
 // x to a fixed power, by multiplications and roots where PyTorch uses them.
-Ex power_of(Ex x, double exponent);
+Scalar power_of(Scalar x, double exponent);
 
 // Families within the family.
 void register_arithmetic(Registry& r);

@@ -10,54 +10,54 @@ namespace {
 constexpr double pi = std::numbers::pi;
 
 // x * log(y), 0 where x is 0.
-Ex x_log_y(Ex x, Ex y, Function log) {
+Scalar x_log_y(Scalar x, Scalar y, Function log) {
   return select(call(Function::isnan, y), std::nan(""), select(x == 0.0, 0.0, x * call(log, y)));
 }
 
-Ex sinc(Ex x) {
-  const Ex angle = x * pi;
+Scalar sinc(Scalar x) {
+  const Scalar angle = x * pi;
   return select(x == 0.0, 1.0, call(Function::sin, angle) / angle);
 }
 
-Ex entropy(Ex x) {
-  const Ex inside =
+Scalar entropy(Scalar x) {
+  const Scalar inside =
       select(x == 0.0, 0.0, select(x < 0.0, -std::numeric_limits<double>::infinity(), -x * call(Function::log, x)));
   return select(call(Function::isnan, x), x, inside);
 }
 
-Ex normal_distribution(Ex x) { return 0.5 * call(Function::erfc, x * (-1 / std::numbers::sqrt2)); }
-Ex normal_quantile(Ex p) { return std::numbers::sqrt2 * call(Function::erfinv, 2.0 * p - 1.0); }
+Scalar normal_distribution(Scalar x) { return 0.5 * call(Function::erfc, x * (-1 / std::numbers::sqrt2)); }
+Scalar normal_quantile(Scalar p) { return std::numbers::sqrt2 * call(Function::erfinv, 2.0 * p - 1.0); }
 
 // By reflection below 1/2, six steps of the recurrence, then the asymptotic series.
-Ex trigamma(Ex x) {
-  const Ex reflected = x < 0.5;
-  Ex z = select(reflected, 1.0 - x, x);
-  Ex steps = 1.0 / (z * z);
+Scalar trigamma(Scalar x) {
+  const Scalar reflected = x < 0.5;
+  Scalar z = select(reflected, 1.0 - x, x);
+  Scalar steps = 1.0 / (z * z);
   for (int i = 1; i < 6; ++i) {
-    const Ex shifted = z + double(i);
+    const Scalar shifted = z + double(i);
     steps = steps + 1.0 / (shifted * shifted);
   }
   z = z + 6.0;
-  const Ex square = 1.0 / (z * z);
-  const Ex series = (1.0 + 0.5 / z + square * (1.0 / 6 - square * (1.0 / 30 - square * (1.0 / 42)))) / z;
-  const Ex sine = call(Function::sin, x * pi);
+  const Scalar square = 1.0 / (z * z);
+  const Scalar series = (1.0 + 0.5 / z + square * (1.0 / 6 - square * (1.0 / 30 - square * (1.0 / 42)))) / z;
+  const Scalar sine = call(Function::sin, x * pi);
   return select(reflected, (pi * pi) / (sine * sine) - (steps + series), steps + series);
 }
 
 void define_polygamma(OpCall& c) {
   const int64_t order = c.integer("n");
   require(order >= 0, "polygamma needs an order of 0 or more");
-  if (order == 0) return unary(c, Promotion::floating, [](Ex x) { return call(Function::digamma, x); });
+  if (order == 0) return unary(c, Promotion::floating, [](Scalar x) { return call(Function::digamma, x); });
   if (order == 1) return unary(c, Promotion::floating, trigamma);
-  const Tensor x = c.tensor("self");
-  c.give(c.lowering().opaque("polygamma", {x}, {{"n", order}}, {{floating_type(x.dtype), x.shape}})[0]);
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(c.lowering().opaque("polygamma", {x}, {{"n", order}}, {{floating_type(x.dtype), x.shape}})[0]);
 }
 
 void define_mvlgamma(OpCall& c) {
   const int64_t p = c.integer("p");
   require(p >= 1 && p <= 1000, "mvlgamma needs a dimension between 1 and 1000");
-  unary(c, Promotion::floating, [&](Ex x) {
-    Ex sum = call(Function::lgamma, x);
+  unary(c, Promotion::floating, [&](Scalar x) {
+    Scalar sum = call(Function::lgamma, x);
     for (int64_t j = 1; j < p; ++j) sum = sum + call(Function::lgamma, x - 0.5 * double(j));
     return sum + double(p * (p - 1)) / 4 * std::log(pi);
   });
@@ -66,8 +66,8 @@ void define_mvlgamma(OpCall& c) {
 void define_logit(OpCall& c) {
   const bool bounded = c.has("eps") && c.number("eps", -1) >= 0;
   const double eps = c.number("eps", 0);
-  unary(c, Promotion::floating, [&](Ex x) {
-    const Ex z = bounded ? clamped(x, eps, 1 - eps) : x;
+  unary(c, Promotion::floating, [&](Scalar x) {
+    const Scalar z = bounded ? clamped(x, eps, 1 - eps) : x;
     return call(Function::log, z / (1.0 - z));
   });
 }
@@ -75,23 +75,27 @@ void define_logit(OpCall& c) {
 }  // namespace
 
 void register_special_functions(Registry& r) {
-  const auto one = [&](const char* name, Ex (*body)(Ex), std::vector<std::string> aliases = {}) {
+  const auto one = [&](const char* name, Scalar (*body)(Scalar), std::vector<std::string> aliases = {}) {
     r.add(
         name, "self", [body](OpCall& c) { unary(c, Promotion::floating, body); }, std::move(aliases));
   };
-  one("lgamma", [](Ex x) { return call(Function::lgamma, x); }, {"special_gammaln"});
-  one("digamma", [](Ex x) { return call(Function::digamma, x); }, {"special_digamma", "special_psi"});
+  one("lgamma", [](Scalar x) { return call(Function::lgamma, x); }, {"special_gammaln"});
+  one("digamma", [](Scalar x) { return call(Function::digamma, x); }, {"special_digamma", "special_psi"});
   one("sinc", sinc, {"special_sinc"});
-  one("deg2rad", [](Ex x) { return x * (pi / 180); });
-  one("rad2deg", [](Ex x) { return x * (180 / pi); });
+  one("deg2rad", [](Scalar x) { return x * (pi / 180); });
+  one("rad2deg", [](Scalar x) { return x * (180 / pi); });
   one("special_entr", entropy);
   one("special_ndtr", normal_distribution);
   one("special_ndtri", normal_quantile);
   r.add("xlogy", "self, other",
-        [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log); }); },
+        [](OpCall& c) {
+          binary(c, Promotion::floating, [](Scalar x, Scalar y) { return x_log_y(x, y, Function::log); });
+        },
         {"special_xlogy"});
   r.add("special_xlog1py", "self, other",
-        [](OpCall& c) { binary(c, Promotion::floating, [](Ex x, Ex y) { return x_log_y(x, y, Function::log1p); }); },
+        [](OpCall& c) {
+          binary(c, Promotion::floating, [](Scalar x, Scalar y) { return x_log_y(x, y, Function::log1p); });
+        },
         {"xlog1py"});
   r.add("polygamma", "n, self", define_polygamma, {"special_polygamma"});
   r.add("mvlgamma", "self, p", define_mvlgamma, {"special_multigammaln"});
@@ -103,18 +107,19 @@ void register_special_functions(Registry& r) {
     r.add(
         name, "self",
         [name](OpCall& c) {
-          const Tensor x = c.tensor("self");
-          c.give(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
+          const SymbolicTensor x = c.tensor("self");
+          c.add_result(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
         },
         is_i0 ? std::vector<std::string>{"special_i0"} : std::vector<std::string>{});
   }
   for (const char* name : {"igamma", "igammac", "special_zeta", "gcd", "lcm"}) {
     r.add(name, "self, other", [name](OpCall& c) {
       const Operand a = c.operand("self"), b = c.operand("other");
-      std::vector<Tensor> operands;
+      std::vector<SymbolicTensor> operands;
       for (const Operand& operand : {a, b})
         if (operand.tensor) operands.push_back(*operand.tensor);
-      c.give(c.lowering().opaque(name, operands, {}, {{result_type({a, b}), broadcast(a.shape(), b.shape())}})[0]);
+      c.add_result(
+          c.lowering().opaque(name, operands, {}, {{result_type({a, b}), broadcast(a.shape(), b.shape())}})[0]);
     });
   }
 }

@@ -7,7 +7,7 @@
 namespace lightline::ops {
 namespace {
 
-void require_same_types(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
+void require_same_types(const std::vector<SymbolicTensor>& before, const std::vector<SymbolicTensor>& after) {
   require(after.size() >= before.size(), "the body of a loop does not give its carry back");
   for (size_t i = 0; i < before.size(); ++i)
     require(after[i].dtype == before[i].dtype && after[i].shape == before[i].shape,
@@ -17,21 +17,23 @@ void require_same_types(const std::vector<Tensor>& before, const std::vector<Ten
 // (carry, x[t], additional) -> (carry, y[t]) for every t; gives the last carry and all y.
 void define_scan(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> init = c.tensors("init"), xs = c.tensors("xs"), additional = c.tensors("additional");
+  const std::vector<SymbolicTensor> init = c.tensors("init"), xs = c.tensors("xs"),
+                                    additional = c.tensors("additional");
   require(!xs.empty() && xs[0].rank() > 0 && xs[0].shape[0] > 0, "a scan needs something to run over");
   const int64_t steps = xs[0].shape[0];
-  for (const Tensor& x : xs)
+  for (const SymbolicTensor& x : xs)
     require(x.rank() > 0 && x.shape[0] == steps, "what a scan runs over has different lengths");
-  const auto results = l.repeat(steps, init, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
-    std::vector<Tensor> inputs = carried;
-    for (const Tensor& x : xs) inputs.push_back(l.select(x, 0, step));
-    inputs.insert(inputs.end(), additional.begin(), additional.end());
-    const std::vector<Tensor> outputs = c.lower_subgraph("body", inputs);
-    require_same_types(init, outputs);
-    const auto stacked = outputs.begin() + std::ptrdiff_t(init.size());
-    return {{outputs.begin(), stacked}, {stacked, outputs.end()}};
-  });
-  for (const Tensor& result : results) c.give(result);
+  const auto results =
+      l.repeat(steps, init, [&](const Subscript& step, const std::vector<SymbolicTensor>& carried) -> RepeatYield {
+        std::vector<SymbolicTensor> inputs = carried;
+        for (const SymbolicTensor& x : xs) inputs.push_back(l.select(x, 0, step));
+        inputs.insert(inputs.end(), additional.begin(), additional.end());
+        const std::vector<SymbolicTensor> outputs = c.lower_subgraph("body", inputs);
+        require_same_types(init, outputs);
+        const auto stacked = outputs.begin() + std::ptrdiff_t(init.size());
+        return {{outputs.begin(), stacked}, {stacked, outputs.end()}};
+      });
+  for (const SymbolicTensor& result : results) c.add_result(result);
 }
 
 // ---- while loops whose number of steps is known ----
@@ -104,7 +106,7 @@ std::optional<int64_t> steps_of(std::string_view comparison, int64_t start, int6
   return step > 0 ? std::optional((limit - start + step - 1) / step) : std::nullopt;
 }
 
-// The loop counts if its condition compares one carried scalar with a number and its body adds a number to it.
+// Known if the condition compares one carried scalar with a number and the body adds a number to that scalar.
 std::optional<int64_t> known_steps(const OpCall& c, const graph::Graph& condition, const graph::Graph& body) {
   if (condition.outputs.size() != 1) return std::nullopt;
   const Registry& operators = c.operators();
@@ -129,7 +131,7 @@ std::optional<int64_t> known_steps(const OpCall& c, const graph::Graph& conditio
 
 void define_while_loop(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> init = c.tensors("carried"), additional = c.tensors("additional");
+  const std::vector<SymbolicTensor> init = c.tensors("carried"), additional = c.tensors("additional");
   const auto subgraph = [&](std::string_view name) -> const graph::Graph& {
     const graph::Argument* argument = c.argument(name);
     const auto* ref = argument != nullptr ? std::get_if<graph::SubgraphRef>(argument) : nullptr;
@@ -138,21 +140,21 @@ void define_while_loop(OpCall& c) {
   };
   const auto steps = known_steps(c, subgraph("condition"), subgraph("body"));
   if (!steps) {
-    std::vector<Tensor> operands = init;
+    std::vector<SymbolicTensor> operands = init;
     operands.insert(operands.end(), additional.begin(), additional.end());
-    return give_opaque(c, "while_loop", operands);
+    return add_opaque_results(c, "while_loop", operands);
   }
-  std::vector<Tensor> results = init;
+  std::vector<SymbolicTensor> results = init;
   if (*steps > 0)
-    results = l.repeat(*steps, init, [&](const Ix&, const std::vector<Tensor>& carried) -> RepeatYield {
-      std::vector<Tensor> inputs = carried;
+    results = l.repeat(*steps, init, [&](const Subscript&, const std::vector<SymbolicTensor>& carried) -> RepeatYield {
+      std::vector<SymbolicTensor> inputs = carried;
       inputs.insert(inputs.end(), additional.begin(), additional.end());
-      std::vector<Tensor> outputs = c.lower_subgraph("body", inputs);
+      std::vector<SymbolicTensor> outputs = c.lower_subgraph("body", inputs);
       require_same_types(init, outputs);
       outputs.resize(init.size());
       return {outputs, {}};
     });
-  for (const Tensor& result : results) c.give(result);
+  for (const SymbolicTensor& result : results) c.add_result(result);
 }
 
 }  // namespace

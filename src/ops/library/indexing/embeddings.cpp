@@ -8,15 +8,13 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 void define_embedding(OpCall& c, std::string_view indices) {
   Lowering& l = c.lowering();
-  const Tensor table = c.tensor("weight"), index = c.tensor(indices);
+  const SymbolicTensor table = c.tensor("weight"), index = c.tensor(indices);
   require(table.rank() == 2, "the table of an embedding is a matrix");
   Shape shape = index.shape;
   shape.push_back(table.shape[1]);
-  c.give(l.map(table.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(table.dtype, shape, [&](const Indices& i) {
     return l.read(table, {position(l, l.read(index, Indices(i.begin(), i.end() - 1)), table.shape[0]), i.back()});
   }));
 }
@@ -24,17 +22,17 @@ void define_embedding(OpCall& c, std::string_view indices) {
 // Rows that are looked up and longer than max_norm are shortened to it.
 void define_embedding_renorm(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor table = c.tensor("self"), index = c.tensor("indices");
+  const SymbolicTensor table = c.tensor("self"), index = c.tensor("indices");
   require(table.rank() == 2, "the table of an embedding is a matrix");
   const double limit = c.number("max_norm", 0), p = c.number("norm_type", 2);
-  const Tensor hit = l.scatter(
+  const SymbolicTensor hit = l.scatter(
       DType::boolean, {table.shape[0]}, Literal::of_bool(false), Reducer::any, index.shape, [&](const Indices& i) {
         return ScatterWrite{{position(l, l.read(index, i), table.shape[0])}, l.literal(Literal::of_bool(true))};
       });
-  const Tensor norm = vector_norm(l, compute_type(table.dtype), p, trailing_dims(table.shape, 1), false,
-                                  [&](const Indices& at) { return l.read(table, at); });
-  c.give(l.map(table.dtype, table.shape, [&](const Indices& i) {
-    const Ex value = l.read(table, i), size = l.read(norm, {i[0]});
+  const SymbolicTensor norm = vector_norm(l, compute_type(table.dtype), p, trailing_dims(table.shape, 1), false,
+                                          [&](const Indices& at) { return l.read(table, at); });
+  c.add_result(l.map(table.dtype, table.shape, [&](const Indices& i) {
+    const Scalar value = l.read(table, i), size = l.read(norm, {i[0]});
     return select(l.read(hit, {i[0]}) && size > limit, value * (limit / (size + 1e-7)), value);
   }));
 }
@@ -53,30 +51,30 @@ BagMode bag_mode(const OpCall& c) {
 
 struct Bags {
   Lowering& l;
-  Tensor table;
-  Tensor rows;  // looked up, in order
-  std::optional<Tensor> weights;
+  SymbolicTensor table;
+  SymbolicTensor rows;  // looked up, in order
+  std::optional<SymbolicTensor> weights;
   int64_t padding = -1;
   int64_t count = 0;
-  Tensor bag_of = {};  // each position
+  SymbolicTensor bag_of = {};  // each position
 
   Shape shape() const { return {count, table.shape[1]}; }
   Shape domain() const { return {rows.shape[0], table.shape[1]}; }
-  Ex row(const Ix& at) const { return convert(l.read(rows, {at}), DType::i64); }
+  Scalar row(const Subscript& at) const { return convert(l.read(rows, {at}), DType::i64); }
   // The bag of a position, and outside of all for padding.
-  Ix bag(const Ix& at) const {
-    const Ex own = l.read(bag_of, {at});
+  Subscript bag(const Subscript& at) const {
+    const Scalar own = l.read(bag_of, {at});
     return padding < 0 ? position(l, own, count) : l.index(select(row(at) == number(own, padding), -1.0, own));
   }
-  Ex value(const Indices& i) const {
-    const Ex entry = l.read(table, {position(l, row(i[0]), table.shape[0]), i[1]});
+  Scalar value(const Indices& i) const {
+    const Scalar entry = l.read(table, {position(l, row(i[0]), table.shape[0]), i[1]});
     return weights ? entry * convert(l.read(*weights, {i[0]}), entry.type) : entry;
   }
   bool drops() const { return padding >= 0; }
 };
 
-Tensor bag_of_positions(Lowering& l, const Tensor& starts, int64_t positions) {
-  const Tensor started = l.scatter(
+SymbolicTensor bag_of_positions(Lowering& l, const SymbolicTensor& starts, int64_t positions) {
+  const SymbolicTensor started = l.scatter(
       DType::i64, {positions}, zero(), Reducer::sum, starts.shape,
       [&](const Indices& b) {
         return ScatterWrite{{l.index(convert(l.read(starts, b), DType::i64))}, l.literal(Literal::of(int64_t(1)))};
@@ -89,7 +87,7 @@ Tensor bag_of_positions(Lowering& l, const Tensor& starts, int64_t positions) {
 
 Bags bags_of(OpCall& c, int64_t padding) {
   Lowering& l = c.lowering();
-  const Tensor rows = c.tensor("indices"), offsets = c.tensor("offsets");
+  const SymbolicTensor rows = c.tensor("indices"), offsets = c.tensor("offsets");
   require(rows.rank() == 1 && offsets.rank() == 1, "an embedding bag takes a vector of rows and one of offsets");
   const int64_t count = offsets.shape[0] - int64_t(c.flag("include_last_offset", false));
   require(count >= 0, "an embedding bag has no offsets");
@@ -99,7 +97,7 @@ Bags bags_of(OpCall& c, int64_t padding) {
   return bags;
 }
 
-Tensor bag_sizes(const Bags& bags) {
+SymbolicTensor bag_sizes(const Bags& bags) {
   return bags.l.scatter(
       DType::i64, {bags.count}, zero(), Reducer::sum, bags.rows.shape,
       [&](const Indices& p) {
@@ -108,11 +106,11 @@ Tensor bag_sizes(const Bags& bags) {
       bags.drops());
 }
 
-Tensor combined(const Bags& bags, BagMode mode, const std::optional<Tensor>& sizes) {
+SymbolicTensor combined(const Bags& bags, BagMode mode, const std::optional<SymbolicTensor>& sizes) {
   Lowering& l = bags.l;
   const DType dtype = bags.table.dtype, wide = mode == BagMode::max ? dtype : compute_type(dtype);
   const Literal start = mode == BagMode::max ? Literal::of(-std::numeric_limits<double>::infinity()) : zero();
-  const Tensor total = l.scatter(
+  const SymbolicTensor total = l.scatter(
       wide, bags.shape(), start, mode == BagMode::max ? Reducer::max : Reducer::sum, bags.domain(),
       [&](const Indices& i) {
         return ScatterWrite{{bags.bag(i[0]), i[1]}, bags.value(i)};
@@ -120,19 +118,19 @@ Tensor combined(const Bags& bags, BagMode mode, const std::optional<Tensor>& siz
       bags.drops());
   if (!sizes) return l.cast(total, dtype);
   return l.map(dtype, total.shape, [&](const Indices& i) {
-    const Ex size = l.read(*sizes, {i[0]}), value = l.read(total, i);
+    const Scalar size = l.read(*sizes, {i[0]}), value = l.read(total, i);
     return mode == BagMode::max ? select(size == 0.0, 0.0, value) : value / convert(max(size, 1.0), value.type);
   });
 }
 
 // The row of the first maximum in each bag.
-Tensor maximum_rows(const Bags& bags, const Tensor& maxima) {
+SymbolicTensor maximum_rows(const Bags& bags, const SymbolicTensor& maxima) {
   Lowering& l = bags.l;
   const int64_t none = bags.rows.shape[0];
-  const Tensor first = l.scatter(
+  const SymbolicTensor first = l.scatter(
       DType::i64, bags.shape(), Literal::of(none), Reducer::min, bags.domain(),
       [&](const Indices& i) {
-        const Ex is_maximum = bags.value(i) == l.read(maxima, {bags.bag(i[0]), i[1]}, zero());
+        const Scalar is_maximum = bags.value(i) == l.read(maxima, {bags.bag(i[0]), i[1]}, zero());
         return ScatterWrite{{bags.bag(i[0]), i[1]}, select(is_maximum, l.value(i[0]), l.literal(Literal::of(none)))};
       },
       bags.drops());
@@ -145,7 +143,7 @@ bool is_used(const OpCall& c, size_t result) {
   return result < c.node().results.size() && c.node().results[result] != graph::no_value;
 }
 
-Tensor zeros(OpCall& c, size_t result, Shape shape) {
+SymbolicTensor zeros(OpCall& c, size_t result, Shape shape) {
   if (const auto type = c.recorded(result)) shape = type->shape;
   return c.lowering().map(c.tensor("indices").dtype, std::move(shape),
                           [&](const Indices&) { return c.lowering().literal(zero()); });
@@ -160,17 +158,17 @@ void define_embedding_bag(OpCall& c, bool counts_padding_from_end) {
   const BagMode mode = bag_mode(c);
   const Bags bags = bags_of(c, padding);
   const DType index_type = bags.rows.dtype;
-  const std::optional<Tensor> sizes = mode == BagMode::sum ? std::nullopt : std::optional(bag_sizes(bags));
-  c.give(combined(bags, mode, sizes));
+  const std::optional<SymbolicTensor> sizes = mode == BagMode::sum ? std::nullopt : std::optional(bag_sizes(bags));
+  c.add_result(combined(bags, mode, sizes));
   if (!is_used(c, 1) && !is_used(c, 2) && !is_used(c, 3)) return;
   const auto bags_type = c.recorded(1);
   const bool without_positions = bags_type && bags_type->shape == Shape{0} && bags.rows.shape[0] != 0;
-  c.give(without_positions ? zeros(c, 1, {0}) : l.cast(bags.bag_of, index_type));
-  c.give(sizes ? l.cast(*sizes, index_type) : zeros(c, 2, {bags.count}));
+  c.add_result(without_positions ? zeros(c, 1, {0}) : l.cast(bags.bag_of, index_type));
+  c.add_result(sizes ? l.cast(*sizes, index_type) : zeros(c, 2, {bags.count}));
   if (mode == BagMode::max)
-    c.give(is_used(c, 3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
+    c.add_result(is_used(c, 3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
   else
-    c.give(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
+    c.add_result(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
 }
 
 }  // namespace

@@ -7,36 +7,38 @@
 
 namespace lightline::ops {
 
-Tensor as_vector(Lowering& l, const Tensor& x) { return x.shape.empty() ? l.reshape(x, {1}) : x; }
+SymbolicTensor as_vector(Lowering& l, const SymbolicTensor& x) { return x.shape.empty() ? l.reshape(x, {1}) : x; }
 
 namespace {
-Range inside(int64_t extent) { return {0, std::max<int64_t>(extent - 1, 0)}; }
+Interval inside(int64_t extent) { return {0, std::max<int64_t>(extent - 1, 0)}; }
 }  // namespace
 
-Ix position(Lowering& l, Ex index, int64_t extent) { return l.index(convert(index, DType::i64), inside(extent)); }
+Subscript position(Lowering& l, Scalar index, int64_t extent) {
+  return l.index(convert(index, DType::i64), inside(extent));
+}
 
-Ix wrapped_position(Lowering& l, Ex index, int64_t extent) {
-  const Ex at = convert(index, DType::i64);
+Subscript wrapped_position(Lowering& l, Scalar index, int64_t extent) {
+  const Scalar at = convert(index, DType::i64);
   return l.index(select(at < 0.0, at + number(at, extent), at), inside(extent));
 }
 
-Ix clamped_position(Lowering& l, Ex index, int64_t extent) {
-  const Ex at = convert(index, DType::i64);
+Subscript clamped_position(Lowering& l, Scalar index, int64_t extent) {
+  const Scalar at = convert(index, DType::i64);
   return l.index(max(min(at, number(at, extent - 1)), number(at, int64_t(0))), inside(extent));
 }
 
-Ix clamped_position(Lowering& l, const Ix& index, int64_t extent) {
-  const Range range = l.algebra().range(index.sum);
+Subscript clamped_position(Lowering& l, const Subscript& index, int64_t extent) {
+  const Interval range = l.algebra().range(index.sum);
   if (range.low >= 0 && range.high < extent) return index;
-  Ex at = value(index);
+  Scalar at = value(index);
   if (range.high >= extent) at = min(at, number(at, extent - 1));
   if (range.low < 0) at = max(at, number(at, int64_t(0)));
   return l.index(at, inside(extent));
 }
 
-Tensor running_count(Lowering& l, const Tensor& mask) {
-  const Tensor flat = l.reshape(mask, {mask.size()});
-  const Tensor count = l.scan(DType::i64, flat.shape, 0, [&](const Indices& i, const Lowering::Self& before) {
+SymbolicTensor running_count(Lowering& l, const SymbolicTensor& mask) {
+  const SymbolicTensor flat = l.reshape(mask, {mask.size()});
+  const SymbolicTensor count = l.scan(DType::i64, flat.shape, 0, [&](const Indices& i, const Lowering::Self& before) {
     return before(1, Literal::of(int64_t(0))) + convert(convert(l.read(flat, i), DType::boolean), DType::i64);
   });
   return l.reshape(count, mask.shape);
@@ -44,13 +46,13 @@ Tensor running_count(Lowering& l, const Tensor& mask) {
 
 namespace {
 
-bool is_mask(const Tensor& index) { return index.dtype == DType::boolean || index.dtype == DType::u8; }
+bool is_mask(const SymbolicTensor& index) { return index.dtype == DType::boolean || index.dtype == DType::u8; }
 
 // A tensor indexed by tensors in some dimensions. Their common shape stands in the place of these dimensions if they
 // are adjacent, and in front of all others if not.
 struct TensorIndex {
-  Tensor base;
-  std::vector<std::optional<Tensor>> at;  // one per dimension of the base
+  SymbolicTensor base;
+  std::vector<std::optional<SymbolicTensor>> at;  // one per dimension of the base
   Shape common;
   size_t place = 0;  // of the common shape
 
@@ -63,7 +65,7 @@ struct TensorIndex {
   }
 
   // `locate` turns a value of an index tensor into a subscript.
-  using Locate = std::function<Ix(Ex index, int64_t extent)>;
+  using Locate = std::function<Subscript(Scalar index, int64_t extent)>;
   Indices coordinates(Lowering& l, const Indices& i, const Locate& locate) const {
     const Indices own(i.begin() + std::ptrdiff_t(place), i.begin() + std::ptrdiff_t(place + common.size()));
     Indices result;
@@ -77,11 +79,11 @@ struct TensorIndex {
     return result;
   }
   Indices coordinates(Lowering& l, const Indices& i) const {
-    return coordinates(l, i, [&](Ex index, int64_t extent) { return wrapped_position(l, index, extent); });
+    return coordinates(l, i, [&](Scalar index, int64_t extent) { return wrapped_position(l, index, extent); });
   }
 };
 
-TensorIndex tensor_index(const Tensor& base, std::vector<std::optional<Tensor>> indices) {
+TensorIndex tensor_index(const SymbolicTensor& base, std::vector<std::optional<SymbolicTensor>> indices) {
   require(indices.size() <= base.shape.size(),
           fmt::format("{} indices for a tensor of rank {}", indices.size(), base.rank()));
   indices.resize(base.shape.size());
@@ -99,14 +101,14 @@ TensorIndex tensor_index(const Tensor& base, std::vector<std::optional<Tensor>> 
   return result;
 }
 
-std::vector<Tensor> present(const std::vector<std::optional<Tensor>>& list) {
-  std::vector<Tensor> result;
+std::vector<SymbolicTensor> present(const std::vector<std::optional<SymbolicTensor>>& list) {
+  std::vector<SymbolicTensor> result;
   for (const auto& tensor : list)
     if (tensor) result.push_back(*tensor);
   return result;
 }
 
-bool any_mask(const std::vector<std::optional<Tensor>>& indices) {
+bool any_mask(const std::vector<std::optional<SymbolicTensor>>& indices) {
   return std::ranges::any_of(indices, [](const auto& index) { return index && is_mask(*index); });
 }
 
@@ -114,32 +116,32 @@ bool any_mask(const std::vector<std::optional<Tensor>>& indices) {
 
 void define_index(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const auto indices = c.optional_tensors("indices");
   if (any_mask(indices)) {
-    std::vector<Tensor> operands = present(indices);
+    std::vector<SymbolicTensor> operands = present(indices);
     operands.insert(operands.begin(), x);
-    return give_opaque(c, "index_by_mask", operands);
+    return add_opaque_results(c, "index_by_mask", operands);
   }
   const TensorIndex index = tensor_index(x, indices);
-  c.give(l.map(x.dtype, index.shape(), [&](const Indices& i) { return l.read(x, index.coordinates(l, i)); }));
+  c.add_result(l.map(x.dtype, index.shape(), [&](const Indices& i) { return l.read(x, index.coordinates(l, i)); }));
 }
 
 // Where the mask is false the index means nothing.
 TensorIndex::Locate locate_masked(Lowering& l) {
-  return [&l](Ex index, int64_t extent) {
-    const Ex at = convert(index, DType::i64);
+  return [&l](Scalar index, int64_t extent) {
+    const Scalar at = convert(index, DType::i64);
     return clamped_position(l, select(at < 0.0, at + number(at, extent), at), extent);
   };
 }
 
 void define_masked_index(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), mask = c.tensor("mask");
+  const SymbolicTensor x = c.tensor("self"), mask = c.tensor("mask");
   const TensorIndex index = tensor_index(x, c.optional_tensors("indices"));
   const bool nothing = x.size() == 0;
-  c.give(l.map(x.dtype, broadcast(index.shape(), mask.shape), [&](const Indices& i) {
-    const Ex fill = c.read_as(c.operand("fill"), {}, x.dtype);
+  c.add_result(l.map(x.dtype, broadcast(index.shape(), mask.shape), [&](const Indices& i) {
+    const Scalar fill = c.read_as(c.operand("fill"), {}, x.dtype);
     return nothing ? fill
                    : select(l.read_broadcast(mask, i), l.read(x, index.coordinates(l, i, locate_masked(l))), fill);
   }));
@@ -147,10 +149,10 @@ void define_masked_index(OpCall& c) {
 
 void define_masked_index_put_accumulate(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), mask = c.tensor("mask"), values = c.tensor("values");
+  const SymbolicTensor x = c.tensor("self"), mask = c.tensor("mask"), values = c.tensor("values");
   const TensorIndex index = tensor_index(x, c.optional_tensors("indices"));
-  if (x.size() == 0) return c.give(l.copy(x));
-  c.give(added_at(
+  if (x.size() == 0) return c.add_result(l.copy(x));
+  c.add_result(added_at(
       l, x,
       {index.shape(), [&](const Indices& i) { return index.coordinates(l, i, locate_masked(l)); },
        [&](const Indices& i) { return select(l.read_broadcast(mask, i), l.read_broadcast(values, i), 0.0); }}));
@@ -159,14 +161,15 @@ void define_masked_index_put_accumulate(OpCall& c) {
 // ---- writing ----
 
 // Leading extents of 1 beyond the rank that a value may have.
-Tensor trimmed(Lowering& l, Tensor values, size_t rank) {
+SymbolicTensor trimmed(Lowering& l, SymbolicTensor values, size_t rank) {
   while (values.shape.size() > rank && values.shape[0] == 1) values = l.squeeze(values, 0);
   return values;
 }
 
 // A mask over the dimensions from `first` on. A value that is the same for all of them is a choice; otherwise the n-th
 // true element takes the n-th value.
-Tensor put_under_mask(OpCall& c, const Tensor& x, const Tensor& mask, size_t first, bool accumulate) {
+SymbolicTensor put_under_mask(OpCall& c, const SymbolicTensor& x, const SymbolicTensor& mask, size_t first,
+                              bool accumulate) {
   Lowering& l = c.lowering();
   const size_t after = first + mask.shape.size();
   require(after <= x.shape.size() &&
@@ -175,67 +178,68 @@ Tensor put_under_mask(OpCall& c, const Tensor& x, const Tensor& mask, size_t fir
   Shape shape(x.shape.begin(), x.shape.begin() + std::ptrdiff_t(first));
   shape.push_back(1);
   shape.insert(shape.end(), x.shape.begin() + std::ptrdiff_t(after), x.shape.end());
-  Tensor values = trimmed(l, c.tensor("values"), shape.size());
+  SymbolicTensor values = trimmed(l, c.tensor("values"), shape.size());
   const size_t from_end = shape.size() - first;
   const bool one_by_one = values.shape.size() >= from_end && values.shape[values.shape.size() - from_end] != 1;
   if (one_by_one) shape[first] = values.shape[values.shape.size() - from_end];
   values = l.expand(values, shape);
-  const Tensor count = one_by_one ? running_count(l, mask) : mask;
+  const SymbolicTensor count = one_by_one ? running_count(l, mask) : mask;
   return l.map(x.dtype, x.shape, [&](const Indices& i) {
     const Indices own(i.begin() + std::ptrdiff_t(first), i.begin() + std::ptrdiff_t(after));
     Indices from(i.begin(), i.begin() + std::ptrdiff_t(first));
     from.push_back(one_by_one ? l.index(l.read(count, own) - 1.0) : l.constant_index(0));
     from.insert(from.end(), i.begin() + std::ptrdiff_t(after), i.end());
-    const Ex old = l.read(x, i), value = convert(l.read(values, from, Literal::of(int64_t(0))), x.dtype);
-    const Ex changed = !accumulate ? value : x.dtype == DType::boolean ? old || value : old + value;
+    const Scalar old = l.read(x, i), value = convert(l.read(values, from, Literal::of(int64_t(0))), x.dtype);
+    const Scalar changed = !accumulate ? value : x.dtype == DType::boolean ? old || value : old + value;
     return select(convert(l.read(mask, own), DType::boolean), changed, old);
   });
 }
 
 void define_index_put(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const auto indices = c.optional_tensors("indices");
   const bool accumulate = c.flag("accumulate", false);
   if (any_mask(indices)) {
     const auto mask = std::ranges::find_if(indices, [](const auto& index) { return index.has_value(); });
     if (present(indices).size() == 1)
-      return c.give(put_under_mask(c, x, **mask, size_t(mask - indices.begin()), accumulate));
-    std::vector<Tensor> operands = present(indices);
+      return c.add_result(put_under_mask(c, x, **mask, size_t(mask - indices.begin()), accumulate));
+    std::vector<SymbolicTensor> operands = present(indices);
     operands.insert(operands.begin(), {x, c.tensor("values")});
-    return c.give(l.opaque("index_put_by_masks", operands, {{"accumulate", accumulate}}, {{x.dtype, x.shape}})[0]);
+    return c.add_result(
+        l.opaque("index_put_by_masks", operands, {{"accumulate", accumulate}}, {{x.dtype, x.shape}})[0]);
   }
   const TensorIndex index = tensor_index(x, indices);
-  const Tensor values = trimmed(l, c.tensor("values"), index.shape().size());
+  const SymbolicTensor values = trimmed(l, c.tensor("values"), index.shape().size());
   require(broadcast(index.shape(), values.shape) == index.shape(),
           fmt::format("values of shape {} do not fit the indexed shape {}", to_string(values.shape),
                       to_string(index.shape())));
   const Update update{index.shape(), [&](const Indices& i) { return index.coordinates(l, i); },
                       [&](const Indices& i) { return l.read_broadcast(values, i); }};
-  c.give(accumulate ? added_at(l, x, update) : set_at(l, x, update));
+  c.add_result(accumulate ? added_at(l, x, update) : set_at(l, x, update));
 }
 
 // ---- along one dimension ----
 
-Indices with(Indices at, size_t dim, const Ix& place) {
+Indices with(Indices at, size_t dim, const Subscript& place) {
   at[dim] = place;
   return at;
 }
 
 void define_index_select(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self), index = as_vector(l, c.tensor("index"));
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self), index = as_vector(l, c.tensor("index"));
   require(index.rank() == 1, "index_select takes a vector of positions");
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
   Shape shape = x.shape;
   shape[dim] = index.shape[0];
-  const Tensor result = l.map(x.dtype, shape, [&](const Indices& i) {
+  const SymbolicTensor result = l.map(x.dtype, shape, [&](const Indices& i) {
     return l.read(x, with(i, dim, position(l, l.read(index, {i[dim]}), x.shape[dim])));
   });
-  c.give(self.shape.empty() ? l.reshape(result, {}) : result);
+  c.add_result(self.shape.empty() ? l.reshape(result, {}) : result);
 }
 
-Tensor gathered(Lowering& l, const Tensor& x, const Tensor& index, size_t dim) {
+SymbolicTensor gathered(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& index, size_t dim) {
   require(x.rank() == index.rank(), "the tensor and its index have different ranks");
   for (size_t d = 0; d < x.shape.size(); ++d)
     require(d == dim || index.shape[d] <= x.shape[d], "an index is larger than the tensor that it indexes");
@@ -245,35 +249,36 @@ Tensor gathered(Lowering& l, const Tensor& x, const Tensor& index, size_t dim) {
 
 void define_gather(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = as_vector(l, c.tensor("self")), index = c.tensor("index");
+  const SymbolicTensor x = as_vector(l, c.tensor("self")), index = c.tensor("index");
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
   if (index.size() == 0 && index.rank() != x.rank())
-    return c.give(l.map(x.dtype, index.shape, [&](const Indices&) {
+    return c.add_result(l.map(x.dtype, index.shape, [&](const Indices&) {
       return c.read_as({std::nullopt, int64_t(0)}, {}, x.dtype);
     }));
-  c.give(l.reshape(gathered(l, x, as_vector(l, index), dim), index.shape));
+  c.add_result(l.reshape(gathered(l, x, as_vector(l, index), dim), index.shape));
 }
 
 void define_take_along_dim(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = c.tensor("self"), index = c.tensor("indices");
-  if (!c.has("dim")) return c.give(gathered(l, l.reshape(x, {x.size()}), l.reshape(index, {index.size()}), 0));
+  SymbolicTensor x = c.tensor("self"), index = c.tensor("indices");
+  if (!c.has("dim")) return c.add_result(gathered(l, l.reshape(x, {x.size()}), l.reshape(index, {index.size()}), 0));
   require(x.rank() == index.rank(), "the tensor and its index have different ranks");
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
-  if (x.shape.empty()) return c.give(l.copy(x));
+  if (x.shape.empty()) return c.add_result(l.copy(x));
   Shape others = x.shape, wanted = index.shape;
   others[dim] = wanted[dim] = 1;
   Shape from = broadcast(others, wanted), to = from;
   from[dim] = x.shape[dim];
   to[dim] = index.shape[dim];
-  c.give(gathered(l, l.expand(x, from), l.expand(index, to), dim));
+  c.add_result(gathered(l, l.expand(x, from), l.expand(index, to), dim));
 }
 
 void define_take(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), index = c.tensor("index");
-  c.give(l.map(x.dtype, index.shape,
-               [&](const Indices& i) { return l.read(flat, {wrapped_position(l, l.read(index, i), x.size())}); }));
+  const SymbolicTensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), index = c.tensor("index");
+  c.add_result(l.map(x.dtype, index.shape, [&](const Indices& i) {
+    return l.read(flat, {wrapped_position(l, l.read(index, i), x.size())});
+  }));
 }
 
 }  // namespace

@@ -6,17 +6,17 @@
 namespace lightline::ops {
 
 // A scalar counts as a vector of one.
-Tensor as_vector(Lowering& l, const Tensor& x);
+SymbolicTensor as_vector(Lowering& l, const SymbolicTensor& x);
 
 // A value of an index tensor as a subscript of an extent; `wrapped` counts negative ones from the end.
-Ix position(Lowering& l, Ex index, int64_t extent);
-Ix wrapped_position(Lowering& l, Ex index, int64_t extent);
+Subscript position(Lowering& l, Scalar index, int64_t extent);
+Subscript wrapped_position(Lowering& l, Scalar index, int64_t extent);
 // The nearest position inside.
-Ix clamped_position(Lowering& l, Ex index, int64_t extent);
-Ix clamped_position(Lowering& l, const Ix& index, int64_t extent);
+Subscript clamped_position(Lowering& l, Scalar index, int64_t extent);
+Subscript clamped_position(Lowering& l, const Subscript& index, int64_t extent);
 
 // How many elements of a mask are true up to and with each one, in row-major order; has the mask's shape.
-Tensor running_count(Lowering& l, const Tensor& mask);
+SymbolicTensor running_count(Lowering& l, const SymbolicTensor& mask);
 
 // What a scatter writes, and where.
 struct Update {
@@ -25,16 +25,18 @@ struct Update {
   ElementAt value;
 };
 // target[index[i]] along `dim`, at the same other coordinates; the index has the update's shape.
-Update update_along(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value);
+Update update_along(Lowering& l, const SymbolicTensor& target, int64_t dim, const SymbolicTensor& index,
+                    ElementAt value);
 // Whole slices: position i of `dim` goes to index[i].
-Update update_slices(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value,
-                     bool wraps = false);
+Update update_slices(Lowering& l, const SymbolicTensor& target, int64_t dim, const SymbolicTensor& index,
+                     ElementAt value, bool wraps = false);
 
-Tensor set_at(Lowering& l, const Tensor& base, const Update& update);
+SymbolicTensor set_at(Lowering& l, const SymbolicTensor& base, const Update& update);
 // Sums the update into the base; bool tensors take `or`.
-Tensor added_at(Lowering& l, const Tensor& base, const Update& update);
-// By the names of scatter_reduce: sum, prod, mean, amax, amin. Without the base, elements that are hit start anew.
-Tensor reduced_at(Lowering& l, const Tensor& base, const Update& update, std::string_view how, bool include_base);
+SymbolicTensor added_at(Lowering& l, const SymbolicTensor& base, const Update& update);
+// By the names of scatter_reduce: sum, prod, mean, amax, amin. Without the base, elements that are written do not count the base.
+SymbolicTensor reduced_at(Lowering& l, const SymbolicTensor& base, const Update& update, std::string_view how,
+                          bool include_base);
 
 void register_scatters(Registry& r);
 void register_embeddings(Registry& r);

@@ -1,4 +1,4 @@
-// Writing at positions that a tensor holds: scatter and index_add with their kin, and masks.
+// Writing at positions that a tensor holds: scatter, index_add and the like, and masks.
 #include <fmt/format.h>
 
 #include <limits>
@@ -45,7 +45,7 @@ Combination combination(std::string_view how, DType dtype) {
   fail(fmt::format("there is no reduction '{}' for a scatter", how));
 }
 
-Tensor scattered(Lowering& l, Reducer reducer, const Tensor& base, const Update& update) {
+SymbolicTensor scattered(Lowering& l, Reducer reducer, const SymbolicTensor& base, const Update& update) {
   return l.scatter(reducer, base, update.domain, [&](const Indices& i) {
     return ScatterWrite{update.target(i), convert(update.value(i), base.dtype)};
   });
@@ -53,7 +53,8 @@ Tensor scattered(Lowering& l, Reducer reducer, const Tensor& base, const Update&
 
 }  // namespace
 
-Update update_along(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value) {
+Update update_along(Lowering& l, const SymbolicTensor& target, int64_t dim, const SymbolicTensor& index,
+                    ElementAt value) {
   require(target.rank() == index.rank(), "the tensor and its index have different ranks");
   const auto at = size_t(wrap_dim(dim, target.rank()));
   for (size_t d = 0; d < index.shape.size(); ++d)
@@ -67,7 +68,8 @@ Update update_along(Lowering& l, const Tensor& target, int64_t dim, const Tensor
           std::move(value)};
 }
 
-Update update_slices(Lowering& l, const Tensor& target, int64_t dim, const Tensor& index, ElementAt value, bool wraps) {
+Update update_slices(Lowering& l, const SymbolicTensor& target, int64_t dim, const SymbolicTensor& index,
+                     ElementAt value, bool wraps) {
   require(index.rank() == 1, "the positions of slices are a vector");
   const auto at = size_t(wrap_dim(dim, target.rank()));
   Shape domain = target.shape;
@@ -81,31 +83,32 @@ Update update_slices(Lowering& l, const Tensor& target, int64_t dim, const Tenso
           std::move(value)};
 }
 
-Tensor set_at(Lowering& l, const Tensor& base, const Update& update) {
+SymbolicTensor set_at(Lowering& l, const SymbolicTensor& base, const Update& update) {
   return scattered(l, Reducer::set, base, update);
 }
 
-Tensor added_at(Lowering& l, const Tensor& base, const Update& update) {
+SymbolicTensor added_at(Lowering& l, const SymbolicTensor& base, const Update& update) {
   return scattered(l, base.dtype == DType::boolean ? Reducer::any : Reducer::sum, base, update);
 }
 
-Tensor reduced_at(Lowering& l, const Tensor& base, const Update& update, std::string_view how, bool include_base) {
+SymbolicTensor reduced_at(Lowering& l, const SymbolicTensor& base, const Update& update, std::string_view how,
+                          bool include_base) {
   const Combination combine = combination(how, base.dtype);
   const bool accumulates = combine.reducer == Reducer::sum || combine.reducer == Reducer::prod;
   const DType wide = accumulates ? compute_type(base.dtype) : base.dtype;
-  Tensor total = l.cast(base, wide);
+  SymbolicTensor total = l.cast(base, wide);
   if (!include_base)
     total = set_at(l, total, {update.domain, update.target, [&](const Indices&) {
                                 return l.convert(l.literal(combine.neutral), wide);
                               }});
   total = scattered(l, combine.reducer, total, update);
   if (!combine.is_mean) return l.cast(total, base.dtype);
-  const Tensor count = l.scatter(DType::i64, base.shape, Literal::of(int64_t(include_base)), Reducer::sum,
-                                 update.domain, [&](const Indices& i) {
-                                   return ScatterWrite{update.target(i), l.literal(Literal::of(int64_t(1)))};
-                                 });
+  const SymbolicTensor count = l.scatter(DType::i64, base.shape, Literal::of(int64_t(include_base)), Reducer::sum,
+                                         update.domain, [&](const Indices& i) {
+                                           return ScatterWrite{update.target(i), l.literal(Literal::of(int64_t(1)))};
+                                         });
   return l.map(base.dtype, base.shape, [&](const Indices& i) {
-    const Ex sum = l.read(total, i), parts = convert(max(l.read(count, i), 1.0), wide);
+    const Scalar sum = l.read(total, i), parts = convert(max(l.read(count, i), 1.0), wide);
     return is_integer(wide) ? call(Function::div, sum, parts) : sum / parts;
   });
 }
@@ -115,10 +118,10 @@ namespace {
 // ---- scatter ----
 
 // The value that is scattered: a tensor as large as the index or larger, or a number.
-ElementAt scattered_value(OpCall& c, const Tensor& x, const Tensor& index) {
+ElementAt scattered_value(OpCall& c, const SymbolicTensor& x, const SymbolicTensor& index) {
   Lowering& l = c.lowering();
   if (const auto src = c.tensor_if("src")) {
-    const Tensor source = as_vector(l, *src);
+    const SymbolicTensor source = as_vector(l, *src);
     require(source.rank() == index.rank(), "the index and the source of a scatter have different ranks");
     for (size_t d = 0; d < index.shape.size(); ++d)
       require(index.shape[d] <= source.shape[d], "the index of a scatter is larger than its source");
@@ -131,60 +134,60 @@ ElementAt scattered_value(OpCall& c, const Tensor& x, const Tensor& index) {
 
 void give_scattered(OpCall& c, std::string_view how, bool include_base) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self), index = as_vector(l, c.tensor("index"));
-  if (index.size() == 0) return c.give(l.copy(self));
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self), index = as_vector(l, c.tensor("index"));
+  if (index.size() == 0) return c.add_result(l.copy(self));
   const Update update = update_along(l, x, c.integer("dim"), index, scattered_value(c, x, index));
-  c.give(l.reshape(how.empty() ? set_at(l, x, update) : reduced_at(l, x, update, how, include_base), self.shape));
+  c.add_result(l.reshape(how.empty() ? set_at(l, x, update) : reduced_at(l, x, update, how, include_base), self.shape));
 }
 
 // ---- slices ----
 
 // One slice of the source for every position.
-Update source_slices(OpCall& c, const Tensor& x, const ElementAt& value, bool wraps = false) {
+Update source_slices(OpCall& c, const SymbolicTensor& x, const ElementAt& value, bool wraps = false) {
   Lowering& l = c.lowering();
   return update_slices(l, x, c.integer("dim"), as_vector(l, c.tensor("index")), value, wraps);
 }
 
-ElementAt read_source(OpCall& c, const Tensor& x) {
+ElementAt read_source(OpCall& c, const SymbolicTensor& x) {
   Lowering& l = c.lowering();
-  const Tensor source = as_vector(l, c.tensor("source"));
+  const SymbolicTensor source = as_vector(l, c.tensor("source"));
   require(source.rank() == x.rank(), "the source has another rank than the tensor that it goes to");
   return [&l, source](const Indices& i) { return l.read_broadcast(source, i); };
 }
 
 void define_index_add(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self);
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self);
   const ElementAt source = read_source(c, x);
   const Operand alpha = c.operand_or("alpha", 1);
   const bool plain = c.number("alpha", 1) == 1 || x.dtype == DType::boolean;
   const ElementAt value = [&](const Indices& i) {
     return plain ? source(i) : source(i) * c.read_as(alpha, {}, x.dtype);
   };
-  c.give(l.reshape(added_at(l, x, source_slices(c, x, value)), self.shape));
+  c.add_result(l.reshape(added_at(l, x, source_slices(c, x, value)), self.shape));
 }
 
 void define_index_copy(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self);
-  c.give(l.reshape(set_at(l, x, source_slices(c, x, read_source(c, x))), self.shape));
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self);
+  c.add_result(l.reshape(set_at(l, x, source_slices(c, x, read_source(c, x))), self.shape));
 }
 
 void define_index_fill(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self);
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self);
   const Operand value = c.operand("value");
   require(value.shape().empty(), "index_fill takes one value");
-  c.give(l.reshape(set_at(l, x,
-                          source_slices(
-                              c, x, [&](const Indices&) { return c.read_as(value, {}, x.dtype); }, true)),
-                   self.shape));
+  c.add_result(l.reshape(set_at(l, x,
+                                source_slices(
+                                    c, x, [&](const Indices&) { return c.read_as(value, {}, x.dtype); }, true)),
+                         self.shape));
 }
 
 void define_index_reduce(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = as_vector(l, self);
-  c.give(l.reshape(
+  const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self);
+  c.add_result(l.reshape(
       reduced_at(l, x, source_slices(c, x, read_source(c, x)), c.text("reduce", ""), c.flag("include_self", true)),
       self.shape));
 }
@@ -193,17 +196,17 @@ void define_index_reduce(OpCall& c) {
 
 void define_put(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), index = c.tensor("index"),
-               source = l.reshape(c.tensor("source"), index.shape);
+  const SymbolicTensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), index = c.tensor("index"),
+                       source = l.reshape(c.tensor("source"), index.shape);
   const Update update{index.shape,
                       [&](const Indices& i) { return Indices{wrapped_position(l, l.read(index, i), x.size())}; },
                       [&](const Indices& i) { return l.read(source, i); }};
-  c.give(l.reshape(c.flag("accumulate", false) ? added_at(l, flat, update) : set_at(l, flat, update), x.shape));
+  c.add_result(l.reshape(c.flag("accumulate", false) ? added_at(l, flat, update) : set_at(l, flat, update), x.shape));
 }
 
 void define_as_strided_scatter(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), source = c.tensor("src");
+  const SymbolicTensor x = c.tensor("self"), flat = l.reshape(x, {x.size()}), source = c.tensor("src");
   const Shape size = c.integers("size"), stride = c.integers("stride");
   require(size.size() == stride.size(), "as_strided_scatter needs one stride per size");
   const int64_t offset = c.integer("storage_offset", 0);
@@ -213,63 +216,64 @@ void define_as_strided_scatter(OpCall& c) {
     last += __int128(size[d] - 1) * stride[d];
   }
   require(product(size) == 0 || (offset >= 0 && last < x.size()), "as_strided_scatter leaves its storage");
-  c.give(l.reshape(set_at(l, flat,
-                          {size,
-                           [&](const Indices& i) {
-                             Ix at = l.constant_index(offset);
-                             for (size_t d = 0; d < size.size(); ++d) at = at + i[d] * stride[d];
-                             return Indices{at};
-                           },
-                           [&](const Indices& i) { return l.read_broadcast(source, i); }}),
-                   x.shape));
+  c.add_result(l.reshape(set_at(l, flat,
+                                {size,
+                                 [&](const Indices& i) {
+                                   Subscript at = l.constant_index(offset);
+                                   for (size_t d = 0; d < size.size(); ++d) at = at + i[d] * stride[d];
+                                   return Indices{at};
+                                 },
+                                 [&](const Indices& i) { return l.read_broadcast(source, i); }}),
+                         x.shape));
 }
 
 // ---- masks: the n-th true element and the n-th value belong together ----
 
 void define_masked_scatter(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), given = c.tensor("mask"), source = c.tensor("source"),
-               flat = l.reshape(source, {source.size()});
+  const SymbolicTensor self = c.tensor("self"), given = c.tensor("mask"), source = c.tensor("source"),
+                       flat = l.reshape(source, {source.size()});
   const Shape shape = broadcast(self.shape, given.shape);
-  const Tensor x = l.expand(self, shape), mask = l.expand(given, shape), count = running_count(l, mask);
-  c.give(l.map(x.dtype, shape, [&](const Indices& i) {
-    const Ex value = l.read(flat, {l.index(l.read(count, i) - 1.0)}, Literal::of(int64_t(0)));
+  const SymbolicTensor x = l.expand(self, shape), mask = l.expand(given, shape), count = running_count(l, mask);
+  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
+    const Scalar value = l.read(flat, {l.index(l.read(count, i) - 1.0)}, Literal::of(int64_t(0)));
     return select(convert(l.read(mask, i), DType::boolean), value, l.read(x, i));
   }));
 }
 
 // The place of a true element among the true ones, and outside of everything for a false one.
-Ix place_of_true(Lowering& l, const Tensor& mask, const Tensor& count, const Indices& i) {
-  const Ex place = l.read(count, i) - 1.0;
+Subscript place_of_true(Lowering& l, const SymbolicTensor& mask, const SymbolicTensor& count, const Indices& i) {
+  const Scalar place = l.read(count, i) - 1.0;
   return l.index(select(convert(l.read(mask, i), DType::boolean), place, -1.0));
 }
 
 void define_masked_scatter_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output"), mask = l.expand(c.tensor("mask"), grad.shape),
-               count = running_count(l, mask);
+  const SymbolicTensor grad = c.tensor("grad_output"), mask = l.expand(c.tensor("mask"), grad.shape),
+                       count = running_count(l, mask);
   const Shape sizes = c.integers("sizes");
   for (const int64_t size : sizes) require(size >= 0, "a size is negative");
-  const Tensor flat = l.scatter(
+  const SymbolicTensor flat = l.scatter(
       grad.dtype, {product(sizes)}, Literal::of(int64_t(0)), Reducer::set, grad.shape,
       [&](const Indices& i) {
         return ScatterWrite{{place_of_true(l, mask, count, i)}, l.read(grad, i)};
       },
       true);
-  c.give(l.reshape(flat, sizes));
+  c.add_result(l.reshape(flat, sizes));
 }
 
 // The coordinates of the first `size` elements that are not zero.
 void define_nonzero_static(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t size = c.integer("size");
-  const Tensor mask = l.map(DType::boolean, x.shape,
-                            [&](const Indices& i) { return convert(l.read(x, i), DType::boolean); }),
-               count = running_count(l, mask);
-  const Tensor start = l.map(DType::i64, {size, x.rank()},
-                             [&](const Indices&) { return c.read_as(c.operand_or("fill_value", -1), {}, DType::i64); });
-  Tensor result = start;
+  const SymbolicTensor mask = l.map(DType::boolean, x.shape,
+                                    [&](const Indices& i) { return convert(l.read(x, i), DType::boolean); }),
+                       count = running_count(l, mask);
+  const SymbolicTensor start = l.map(DType::i64, {size, x.rank()}, [&](const Indices&) {
+    return c.read_as(c.operand_or("fill_value", -1), {}, DType::i64);
+  });
+  SymbolicTensor result = start;
   for (int64_t d = 0; d < x.rank(); ++d)
     result = l.scatter(
         Reducer::set, result, x.shape,
@@ -277,7 +281,7 @@ void define_nonzero_static(OpCall& c) {
           return ScatterWrite{{place_of_true(l, mask, count, i), l.constant_index(d)}, value(i[size_t(d)])};
         },
         true);
-  c.give(result);
+  c.add_result(result);
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 // Two dimensions of windows over an image of `size`.
 std::vector<WindowDim> windows_over(const OpCall& c, const Shape& size) {
   const auto kernel = c.integers("kernel_size", 2, 1), dilation = c.integers("dilation", 2, 1),
@@ -33,7 +31,7 @@ std::vector<WindowDim> windows_over(const OpCall& c, const Shape& size) {
 }
 
 // Images without a batch count as a batch of one.
-Tensor batched(Lowering& l, const Tensor& x, int64_t rank) {
+SymbolicTensor batched(Lowering& l, const SymbolicTensor& x, int64_t rank) {
   require(x.rank() == rank || x.rank() == rank - 1,
           fmt::format("folding takes tensors of rank {} or {}", rank - 1, rank));
   return x.rank() == rank ? x : l.unsqueeze(x, 0);
@@ -41,21 +39,21 @@ Tensor batched(Lowering& l, const Tensor& x, int64_t rank) {
 
 void define_im2col(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = batched(l, self, 4);
+  const SymbolicTensor self = c.tensor("self"), x = batched(l, self, 4);
   const auto dims = windows_over(c, {x.shape[2], x.shape[3]});
   const WindowDim &rows = dims[0], &columns = dims[1];
-  const Tensor taps =
+  const SymbolicTensor taps =
       l.map(x.dtype, {x.shape[0], x.shape[1], rows.taps, columns.taps, rows.out, columns.out}, [&](const Indices& i) {
         return l.read(x, {i[0], i[1], rows.at(i[4], i[2]), columns.at(i[5], i[3])}, zero());
       });
   Shape shape{x.shape[0], product(Shape{x.shape[1], rows.taps, columns.taps}), product(Shape{rows.out, columns.out})};
   if (self.rank() == 3) shape.erase(shape.begin());
-  c.give(l.reshape(taps, shape));
+  c.add_result(l.reshape(taps, shape));
 }
 
 void define_col2im(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor self = c.tensor("self"), x = batched(l, self, 3);
+  const SymbolicTensor self = c.tensor("self"), x = batched(l, self, 3);
   const Shape size = c.integers("output_size", 2, 0);
   const auto dims = windows_over(c, size);
   const WindowDim &rows = dims[0], &columns = dims[1];
@@ -63,8 +61,8 @@ void define_col2im(OpCall& c) {
   require(x.shape[1] % taps == 0 && x.shape[2] == product(Shape{rows.out, columns.out}),
           "the columns do not fill the image");
   const int64_t channels = x.shape[1] / taps;
-  const Tensor windows = l.reshape(x, {x.shape[0], channels, rows.taps, columns.taps, rows.out, columns.out});
-  const Tensor sum = l.scatter(
+  const SymbolicTensor windows = l.reshape(x, {x.shape[0], channels, rows.taps, columns.taps, rows.out, columns.out});
+  const SymbolicTensor sum = l.scatter(
       compute_type(x.dtype), {x.shape[0], channels, size[0], size[1]},
       x.dtype == DType::boolean ? Literal::of_bool(false) : zero(),
       x.dtype == DType::boolean ? Reducer::any : Reducer::sum, windows.shape,
@@ -72,8 +70,8 @@ void define_col2im(OpCall& c) {
         return ScatterWrite{{i[0], i[1], rows.at(i[4], i[2]), columns.at(i[5], i[3])}, l.read(windows, i)};
       },
       rows.padding > 0 || columns.padding > 0);
-  const Tensor image = l.cast(sum, x.dtype);
-  c.give(self.rank() == 2 ? l.squeeze(image, 0) : image);
+  const SymbolicTensor image = l.cast(sum, x.dtype);
+  c.add_result(self.rank() == 2 ? l.squeeze(image, 0) : image);
 }
 
 // ---- regions ----

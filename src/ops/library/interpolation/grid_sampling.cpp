@@ -8,8 +8,6 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 enum class Mode : uint8_t { bilinear, nearest, bicubic };
 enum class Padding : uint8_t { zeros, border, reflection };
 
@@ -43,12 +41,12 @@ Sampling sampling_of(const OpCall& c) {
 
 // A pixel position along an axis, and how it changes with the value of the grid.
 struct Position {
-  Ex at;
-  Ex slope;
+  Scalar at;
+  Scalar slope;
 };
 
-Position in_pixels(Ex grid, int64_t size, bool align_corners) {
-  const Ex at = align_corners ? (grid + 1.0) / 2.0 * double(size - 1) : ((grid + 1.0) * double(size) - 1.0) / 2.0;
+Position in_pixels(Scalar grid, int64_t size, bool align_corners) {
+  const Scalar at = align_corners ? (grid + 1.0) / 2.0 * double(size - 1) : ((grid + 1.0) * double(size) - 1.0) / 2.0;
   return {at, number(at, double(align_corners ? size - 1 : size) / 2)};
 }
 
@@ -61,11 +59,11 @@ Position at_border(const Position& p, int64_t size) {
 Position reflected(const Position& p, int64_t size, bool align_corners) {
   const double low = align_corners ? 0 : -0.5, span = double(align_corners ? size - 1 : size);
   if (span == 0) return {p.at * 0.0, p.slope * 0.0};
-  const Ex away = p.at - low, distance = call(Function::abs, away);
-  const Ex turns = call(Function::floor, distance / span),
-           rest = call(Function::fmod, distance, number(distance, span));
-  const Ex forth = call(Function::fmod, turns, number(turns, 2.0)) == 0.0;
-  const Ex slope = select(away < 0.0, -p.slope, p.slope);
+  const Scalar away = p.at - low, distance = call(Function::abs, away);
+  const Scalar turns = call(Function::floor, distance / span),
+               rest = call(Function::fmod, distance, number(distance, span));
+  const Scalar forth = call(Function::fmod, turns, number(turns, 2.0)) == 0.0;
+  const Scalar slope = select(away < 0.0, -p.slope, p.slope);
   return {select(forth, rest + low, span - rest + low), select(forth, slope, -slope)};
 }
 
@@ -83,14 +81,14 @@ Position padded(const Position& p, int64_t size, const Sampling& s) {
 // For every sample: the inputs it takes along one axis, their weights, and how the weights change with the position.
 struct Taps {
   int64_t count = 1;
-  Tensor places;                  // i64 [n, ..., taps]
-  std::optional<Tensor> weights;  // none: 1
+  SymbolicTensor places;                  // i64 [n, ..., taps]
+  std::optional<SymbolicTensor> weights;  // none: 1
 };
 
 struct Grid {
   Lowering& l;
-  Tensor grid;  // [n, ..., axes], the last axis of the input first
-  Shape input;  // extents of the sampled axes
+  SymbolicTensor grid;  // [n, ..., axes], the last axis of the input first
+  Shape input;          // extents of the sampled axes
   Sampling sampling;
   DType wide;
 
@@ -119,11 +117,11 @@ Taps nearest_taps(const Grid& g, size_t axis) {
 
 Taps linear_taps(const Grid& g, size_t axis) {
   Lowering& l = g.l;
-  const Tensor places = l.map(DType::i64, g.with_taps(2), [&](const Indices& i) {
+  const SymbolicTensor places = l.map(DType::i64, g.with_taps(2), [&](const Indices& i) {
     return convert(call(Function::floor, g.position(axis, i).at), DType::i64) + value(i.back());
   });
-  const Tensor weights = l.map(g.wide, g.with_taps(2), [&](const Indices& i) {
-    const Ex at = g.position(axis, i).at, after = at - call(Function::floor, at);
+  const SymbolicTensor weights = l.map(g.wide, g.with_taps(2), [&](const Indices& i) {
+    const Scalar at = g.position(axis, i).at, after = at - call(Function::floor, at);
     return select(value(i.back()) == 0.0, 1.0 - after, after);
   });
   return {2, places, weights};
@@ -132,18 +130,18 @@ Taps linear_taps(const Grid& g, size_t axis) {
 constexpr double cubic_parameter = -0.75;
 
 // The distance from tap `k` of four to the sample.
-Ex cubic_offset(const Grid& g, size_t axis, const Indices& i) {
-  const Ex at = g.pixel(axis, i).at;
+Scalar cubic_offset(const Grid& g, size_t axis, const Indices& i) {
+  const Scalar at = g.pixel(axis, i).at;
   return at - call(Function::floor, at) - convert(value(i.back() - 1), g.wide);
 }
 
 Taps cubic_taps(const Grid& g, size_t axis) {
   Lowering& l = g.l;
-  const Tensor places = l.map(DType::i64, g.with_taps(4), [&](const Indices& i) {
-    const Ex at = call(Function::floor, g.pixel(axis, i).at) + convert(value(i.back() - 1), g.wide);
+  const SymbolicTensor places = l.map(DType::i64, g.with_taps(4), [&](const Indices& i) {
+    const Scalar at = call(Function::floor, g.pixel(axis, i).at) + convert(value(i.back() - 1), g.wide);
     return convert(padded({at, at}, g.input[axis], g.sampling).at, DType::i64);
   });
-  const Tensor weights = l.map(g.wide, g.with_taps(4), [&](const Indices& i) {
+  const SymbolicTensor weights = l.map(g.wide, g.with_taps(4), [&](const Indices& i) {
     return cubic_weight(call(Function::abs, cubic_offset(g, axis, i)), cubic_parameter);
   });
   return {4, places, weights};
@@ -172,8 +170,8 @@ Shape tap_counts(const std::vector<Taps>& taps) {
 
 // ---- sampling ----
 
-Grid grid_of(OpCall& c, const Tensor& x) {
-  const Tensor grid = c.tensor("grid");
+Grid grid_of(OpCall& c, const SymbolicTensor& x) {
+  const SymbolicTensor grid = c.tensor("grid");
   require(x.rank() == 4 || x.rank() == 5, "grid sampling takes images or volumes");
   require(grid.rank() == x.rank() && grid.shape[0] == x.shape[0] && grid.shape.back() == x.rank() - 2,
           "the grid does not fit the input");
@@ -189,26 +187,27 @@ Indices sample_of(const Indices& i) {
   return sample;
 }
 
-Indices joined(Indices a, const Ix& b) {
+Indices joined(Indices a, const Subscript& b) {
   a.push_back(b);
   return a;
 }
 
 // The coordinates in the input of one tap per axis; they may lie outside.
-Indices input_at(Lowering& l, const std::vector<Taps>& taps, const Ix& n, const Ix& channel, const Indices& sample,
-                 const Indices& chosen) {
+Indices input_at(Lowering& l, const std::vector<Taps>& taps, const Subscript& n, const Subscript& channel,
+                 const Indices& sample, const Indices& chosen) {
   Indices at{n, channel};
   for (size_t a = 0; a < taps.size(); ++a) at.push_back(l.index(l.read(taps[a].places, joined(sample, chosen[a]))));
   return at;
 }
 
-Ex weighted(Lowering& l, const std::vector<Taps>& taps, Ex value, const Indices& sample, const Indices& chosen) {
+Scalar weighted(Lowering& l, const std::vector<Taps>& taps, Scalar value, const Indices& sample,
+                const Indices& chosen) {
   for (size_t a = 0; a < taps.size(); ++a)
     if (taps[a].weights) value = value * l.read(*taps[a].weights, joined(sample, chosen[a]));
   return value;
 }
 
-Shape sampled_shape(const Tensor& x, const Grid& g) {
+Shape sampled_shape(const SymbolicTensor& x, const Grid& g) {
   Shape shape = g.samples();
   shape.insert(shape.begin() + 1, x.shape[1]);
   return shape;
@@ -216,10 +215,10 @@ Shape sampled_shape(const Tensor& x, const Grid& g) {
 
 void define_grid_sampler(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input");
+  const SymbolicTensor x = c.tensor("input");
   const Grid g = grid_of(c, x);
   const std::vector<Taps> taps = all_taps(g);
-  c.give(l.reduce(
+  c.add_result(l.reduce(
       x.dtype, sampled_shape(x, g), Reducer::sum, tap_counts(taps), [&](const Indices& i, const Indices& chosen) {
         const Indices sample = sample_of(i);
         return weighted(l, taps, l.read(x, input_at(l, taps, i[0], i[1], sample, chosen), zero()), sample, chosen);
@@ -228,11 +227,12 @@ void define_grid_sampler(OpCall& c) {
 
 // ---- gradients ----
 
-Tensor input_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const std::vector<Taps>& taps) {
+SymbolicTensor input_gradient(const Grid& g, const SymbolicTensor& x, const SymbolicTensor& grad,
+                              const std::vector<Taps>& taps) {
   Lowering& l = g.l;
   Shape domain = grad.shape;
   for (const Taps& axis : taps) domain.push_back(axis.count);
-  const Tensor sum = l.scatter(
+  const SymbolicTensor sum = l.scatter(
       g.wide, x.shape, zero(), Reducer::sum, domain,
       [&](const Indices& i) {
         const Indices result(i.begin(), i.begin() + std::ptrdiff_t(grad.shape.size())),
@@ -245,15 +245,15 @@ Tensor input_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const 
   return l.cast(sum, x.dtype);
 }
 
-Ex cubic_slope(Ex offset, double a) {
-  const Ex d = call(Function::abs, offset);
-  const Ex near = (3 * (a + 2) * d - 2 * (a + 3)) * d, far = (3 * a * d - 10 * a) * d + 8 * a;
-  const Ex slope = select(d <= 1.0, near, far);
+Scalar cubic_slope(Scalar offset, double a) {
+  const Scalar d = call(Function::abs, offset);
+  const Scalar near = (3 * (a + 2) * d - 2 * (a + 3)) * d, far = (3 * a * d - 10 * a) * d + 8 * a;
+  const Scalar slope = select(d <= 1.0, near, far);
   return select(offset < 0.0, -slope, slope);
 }
 
 // How the weights along an axis change with the position there.
-Tensor weight_slopes(const Grid& g, size_t axis, int64_t taps) {
+SymbolicTensor weight_slopes(const Grid& g, size_t axis, int64_t taps) {
   Lowering& l = g.l;
   return l.map(g.wide, g.with_taps(taps), [&](const Indices& i) {
     if (g.sampling.mode == Mode::bicubic) return cubic_slope(cubic_offset(g, axis, i), cubic_parameter);
@@ -262,34 +262,38 @@ Tensor weight_slopes(const Grid& g, size_t axis, int64_t taps) {
   });
 }
 
-Tensor axis_gradient(const Grid& g, const Tensor& x, const Tensor& grad, std::vector<Taps> taps, size_t axis) {
+SymbolicTensor axis_gradient(const Grid& g, const SymbolicTensor& x, const SymbolicTensor& grad, std::vector<Taps> taps,
+                             size_t axis) {
   Lowering& l = g.l;
   taps[axis].weights = weight_slopes(g, axis, taps[axis].count);
   Shape extents = tap_counts(taps);
   extents.insert(extents.begin(), x.shape[1]);
-  const Tensor sum = l.reduce(g.wide, g.samples(), Reducer::sum, extents, [&](const Indices& sample, const Indices& r) {
-    const Indices chosen(r.begin() + 1, r.end());
-    Indices result = sample;
-    result.insert(result.begin() + 1, r[0]);
-    const Ex value = l.read(x, input_at(l, taps, sample[0], r[0], sample, chosen), zero()) * l.read(grad, result);
-    return weighted(l, taps, value, sample, chosen);
-  });
+  const SymbolicTensor sum =
+      l.reduce(g.wide, g.samples(), Reducer::sum, extents, [&](const Indices& sample, const Indices& r) {
+        const Indices chosen(r.begin() + 1, r.end());
+        Indices result = sample;
+        result.insert(result.begin() + 1, r[0]);
+        const Scalar value =
+            l.read(x, input_at(l, taps, sample[0], r[0], sample, chosen), zero()) * l.read(grad, result);
+        return weighted(l, taps, value, sample, chosen);
+      });
   return l.map(g.wide, sum.shape, [&](const Indices& i) {
     const Position p = g.sampling.mode == Mode::bicubic ? g.pixel(axis, i) : g.position(axis, i);
     return l.read(sum, i) * p.slope;
   });
 }
 
-Tensor grid_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const std::vector<Taps>& taps) {
+SymbolicTensor grid_gradient(const Grid& g, const SymbolicTensor& x, const SymbolicTensor& grad,
+                             const std::vector<Taps>& taps) {
   Lowering& l = g.l;
   const auto nothing = [&] { return l.convert(l.literal(zero()), g.grid.dtype); };
   if (g.sampling.mode == Mode::nearest)
     return l.map(g.grid.dtype, g.grid.shape, [&](const Indices&) { return nothing(); });
-  std::vector<Tensor> parts;
+  std::vector<SymbolicTensor> parts;
   for (size_t axis = 0; axis < g.axes(); ++axis) parts.push_back(axis_gradient(g, x, grad, taps, axis));
   return l.map(g.grid.dtype, g.grid.shape, [&](const Indices& i) {
     const Indices sample(i.begin(), i.end() - 1);
-    Ex result = l.read(parts[0], sample);
+    Scalar result = l.read(parts[0], sample);
     for (size_t axis = 1; axis < parts.size(); ++axis)
       result = select(value(i.back()) == double(parts.size() - 1 - axis), l.read(parts[axis], sample), result);
     return result;
@@ -297,30 +301,30 @@ Tensor grid_gradient(const Grid& g, const Tensor& x, const Tensor& grad, const s
 }
 
 void define_grid_sampler_backward(OpCall& c) {
-  const Tensor x = c.tensor("input"), grad = c.tensor("grad_output");
+  const SymbolicTensor x = c.tensor("input"), grad = c.tensor("grad_output");
   const Grid g = grid_of(c, x);
   require(grad.shape == sampled_shape(x, g), "the gradient does not have the shape of the samples");
   const std::vector<int64_t> mask = c.integers("output_mask", {1, 1});
   require(mask.size() == 2, "output_mask has two entries");
   const std::vector<Taps> taps = all_taps(g);
   if (mask[0])
-    c.give(input_gradient(g, x, grad, taps));
+    c.add_result(input_gradient(g, x, grad, taps));
   else
-    c.give_nothing();
+    c.add_empty_result();
   if (mask[1])
-    c.give(grid_gradient(g, x, grad, taps));
+    c.add_result(grid_gradient(g, x, grad, taps));
   else
-    c.give_nothing();
+    c.add_empty_result();
 }
 
 // ---- affine grids ----
 
 // Coordinate `at` of `count` in [-1, 1]: from border to border, or through the centres of the pixels.
-Ex base_coordinate(const Ix& at, int64_t count, bool align_corners, DType wide) {
-  const Ex place = convert(value(at), wide);
+Scalar base_coordinate(const Subscript& at, int64_t count, bool align_corners, DType wide) {
+  const Scalar place = convert(value(at), wide);
   if (count <= 1) return place * 0.0;
   const double step = wide == DType::f64 ? 2.0 / double(count - 1) : double(2.0F / float(count - 1));
-  const Ex even =
+  const Scalar even =
       select(value(at) < double(count / 2), place * step - 1.0, 1.0 - convert(value(count - 1 - at), wide) * step);
   return align_corners ? even : even * double(count - 1) / double(count);
 }
@@ -330,7 +334,7 @@ struct AffineGrid {
   bool align_corners;
   size_t axes() const { return size.size() - 2; }
   // [x, y, 1] or [x, y, z, 1] of a pixel: entry k counts axes from the last.
-  Ex entry(Lowering& l, const Indices& pixel, size_t k, DType wide) const {
+  Scalar entry(Lowering& l, const Indices& pixel, size_t k, DType wide) const {
     if (k == axes()) return l.convert(l.literal(Literal::of(1.0)), wide);
     const size_t axis = axes() - 1 - k;
     return base_coordinate(pixel[axis], size[2 + axis], align_corners, wide);
@@ -346,7 +350,7 @@ AffineGrid affine_grid_of(const OpCall& c) {
 
 void define_affine_grid(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor theta = c.tensor("theta");
+  const SymbolicTensor theta = c.tensor("theta");
   const AffineGrid grid = affine_grid_of(c);
   const auto axes = int64_t(grid.axes());
   require(theta.shape == Shape{grid.size[0], axes, axes + 1}, "theta does not fit the size of the grid");
@@ -354,9 +358,9 @@ void define_affine_grid(OpCall& c) {
   shape.insert(shape.end(), grid.size.begin() + 2, grid.size.end());
   shape.push_back(axes);
   const DType wide = compute_type(theta.dtype);
-  c.give(l.map(theta.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(theta.dtype, shape, [&](const Indices& i) {
     const Indices pixel(i.begin() + 1, i.end() - 1);
-    Ex sum = l.read(theta, {i[0], i.back(), l.constant_index(axes)});
+    Scalar sum = l.read(theta, {i[0], i.back(), l.constant_index(axes)});
     for (size_t k = 0; k < grid.axes(); ++k)
       sum = sum + l.read(theta, {i[0], i.back(), l.constant_index(int64_t(k))}) * grid.entry(l, pixel, k, wide);
     return sum;
@@ -365,20 +369,20 @@ void define_affine_grid(OpCall& c) {
 
 void define_affine_grid_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad");
+  const SymbolicTensor grad = c.tensor("grad");
   const AffineGrid grid = affine_grid_of(c);
   const auto axes = int64_t(grid.axes());
   const Shape pixels(grid.size.begin() + 2, grid.size.end());
   const DType wide = compute_type(grad.dtype);
-  c.give(l.reduce(grad.dtype, {grid.size[0], axes, axes + 1}, Reducer::sum, pixels,
-                  [&](const Indices& i, const Indices& pixel) {
-                    Ex entry = grid.entry(l, pixel, 0, wide);
-                    for (size_t k = 1; k <= grid.axes(); ++k)
-                      entry = select(value(i[2]) == double(k), grid.entry(l, pixel, k, wide), entry);
-                    Indices at{i[0]};
-                    at.insert(at.end(), pixel.begin(), pixel.end());
-                    return l.read(grad, joined(at, i[1])) * entry;
-                  }));
+  c.add_result(l.reduce(grad.dtype, {grid.size[0], axes, axes + 1}, Reducer::sum, pixels,
+                        [&](const Indices& i, const Indices& pixel) {
+                          Scalar entry = grid.entry(l, pixel, 0, wide);
+                          for (size_t k = 1; k <= grid.axes(); ++k)
+                            entry = select(value(i[2]) == double(k), grid.entry(l, pixel, k, wide), entry);
+                          Indices at{i[0]};
+                          at.insert(at.end(), pixel.begin(), pixel.end());
+                          return l.read(grad, joined(at, i[1])) * entry;
+                        }));
 }
 
 }  // namespace

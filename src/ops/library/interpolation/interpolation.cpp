@@ -60,40 +60,40 @@ std::vector<ResampledAxis> axes_of(Lowering& l, const std::vector<AxisSize>& siz
 
 DType weight_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-Tensor interpolated(Lowering& l, const Tensor& x, const std::vector<AxisSize>& sizes, Filter filter,
-                    bool align_corners) {
+SymbolicTensor interpolated(Lowering& l, const SymbolicTensor& x, const std::vector<AxisSize>& sizes, Filter filter,
+                            bool align_corners) {
   const DType wide = weight_type(x.dtype);
   const auto axes = axes_of(l, sizes, filter, align_corners, wide);
   if (!is_smooth(filter)) return resampled(l, x.dtype, x, axes);
   // wide filters go one dimension at a time
-  Tensor result = x;
+  SymbolicTensor result = x;
   for (size_t a = axes.size(); a-- > 0;) result = resampled(l, a == 0 ? x.dtype : wide, result, {axes[a]});
   return result;
 }
 
 void define_upsample(OpCall& c, Filter filter, size_t spatial) {
-  const Tensor x = c.tensor(c.has("self") ? "self" : "input");
-  c.give(interpolated(c.lowering(), x, axis_sizes(c, x.shape, spatial), filter, c.flag("align_corners", false)));
+  const SymbolicTensor x = c.tensor(c.has("self") ? "self" : "input");
+  c.add_result(interpolated(c.lowering(), x, axis_sizes(c, x.shape, spatial), filter, c.flag("align_corners", false)));
 }
 
 void define_upsample_backward(OpCall& c, Filter filter, size_t spatial) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output");
+  const SymbolicTensor grad = c.tensor("grad_output");
   const auto sizes = axis_sizes(c, c.integers("input_size"), spatial);
   require(grad.shape.size() == spatial + 2, "the gradient of an interpolation has the rank of its result");
   for (const AxisSize& size : sizes)
     require(grad.shape[size.dim] == size.out, "the gradient of an interpolation does not have its output size");
   const auto axes = axes_of(l, sizes, filter, c.flag("align_corners", false), weight_type(grad.dtype));
-  if (!is_smooth(filter)) return c.give(resampled_backward(l, grad.dtype, grad, axes));
-  Tensor result = grad;
+  if (!is_smooth(filter)) return c.add_result(resampled_backward(l, grad.dtype, grad, axes));
+  SymbolicTensor result = grad;
   for (size_t a = 0; a < axes.size(); ++a)
     result = resampled_backward(l, a + 1 == axes.size() ? grad.dtype : compute_type(grad.dtype), result, {axes[a]});
-  c.give(result);
+  c.add_result(result);
 }
 
 // ---- torch.nn.functional.interpolate ----
 
-std::vector<AxisSize> requested_sizes(const OpCall& c, const Tensor& x) {
+std::vector<AxisSize> requested_sizes(const OpCall& c, const SymbolicTensor& x) {
   require(x.rank() >= 3 && x.rank() <= 5, "interpolate takes one to three dimensions after batch and channels");
   const size_t spatial = x.shape.size() - 2;
   require(c.has("size") || c.has("scale_factor"), "interpolation needs a size or a factor");
@@ -112,14 +112,14 @@ std::vector<AxisSize> requested_sizes(const OpCall& c, const Tensor& x) {
 
 void define_interpolate(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input");
+  const SymbolicTensor x = c.tensor("input");
   const auto sizes = requested_sizes(c, x);
   const std::string mode = c.text("mode", "nearest");
   const bool antialias = c.flag("antialias", false);
   if (mode == "area") {
     Shape output;
     for (const AxisSize& size : sizes) output.push_back(size.out);
-    return c.give(average(c, x, adaptive_windows(x, output)));
+    return c.add_result(average(c, x, adaptive_windows(x, output)));
   }
   const std::pair<std::string_view, Filter> filters[] = {
       {"nearest", Filter::nearest},       {"nearest-exact", Filter::nearest_exact},
@@ -127,7 +127,7 @@ void define_interpolate(OpCall& c) {
       {"trilinear", Filter::linear},      {"bicubic", antialias ? Filter::smooth_cubic : Filter::cubic},
       {"lanczos", Filter::smooth_lanczos}};
   for (const auto& [name, filter] : filters)
-    if (name == mode) return c.give(interpolated(l, x, sizes, filter, c.flag("align_corners", false)));
+    if (name == mode) return c.add_result(interpolated(l, x, sizes, filter, c.flag("align_corners", false)));
   fail(fmt::format("there is no interpolation '{}'", mode));
 }
 

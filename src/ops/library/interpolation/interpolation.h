@@ -11,14 +11,15 @@ struct ResampledAxis {
   int64_t in = 0;
   int64_t out = 0;
   int64_t taps = 1;
-  std::function<Ix(const Ix& o, const Ix& tap)> at;
-  std::optional<Tensor> weights;  // [out, taps]; none: 1
+  std::function<Subscript(const Subscript& o, const Subscript& tap)> at;
+  std::optional<SymbolicTensor> weights;  // [out, taps]; none: 1
 };
 
 // All axes at once. The result is stored as `dtype`; integers are rounded.
-Tensor resampled(Lowering& l, DType dtype, const Tensor& x, const std::vector<ResampledAxis>& axes);
+SymbolicTensor resampled(Lowering& l, DType dtype, const SymbolicTensor& x, const std::vector<ResampledAxis>& axes);
 // What each input gets back from the outputs that took it.
-Tensor resampled_backward(Lowering& l, DType dtype, const Tensor& grad, const std::vector<ResampledAxis>& axes);
+SymbolicTensor resampled_backward(Lowering& l, DType dtype, const SymbolicTensor& grad,
+                                  const std::vector<ResampledAxis>& axes);
 
 enum class Filter : uint8_t { nearest, nearest_exact, linear, cubic, smooth_linear, smooth_cubic, smooth_lanczos };
 
@@ -32,7 +33,7 @@ struct AxisSize {
 ResampledAxis resampled_axis(Lowering& l, const AxisSize& size, Filter filter, bool align_corners, DType wide);
 
 // The weight of an input at distance |d| from a sample, for Keys' cubic with parameter a.
-Ex cubic_weight(Ex distance, double a);
+Scalar cubic_weight(Scalar distance, double a);
 
 void register_grid_sampling(Registry& r);
 void register_folding(Registry& r);

@@ -9,8 +9,6 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 double in_precision(double value, DType wide) { return wide == DType::f64 ? value : double(float(value)); }
 
 // Inputs per output.
@@ -38,7 +36,7 @@ int64_t nearest_input(const AxisSize& s, bool exact, double scale, int64_t o) {
   return std::min(int64_t(std::floor(position)), s.in - 1);
 }
 
-Ix nearest_ratio(const AxisSize& s, bool exact, const Ix& o) {
+Subscript nearest_ratio(const AxisSize& s, bool exact, const Subscript& o) {
   return exact ? div((o * 2 + 1) * s.in, 2 * s.out) : div(o * s.in, s.out);
 }
 
@@ -57,12 +55,12 @@ ResampledAxis nearest_axis(Lowering& l, const AxisSize& s, bool exact) {
   const double scale = axis_scale(s, false, DType::f32);
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out};
   if (s.in == s.out && !exact) {
-    axis.at = [](const Ix& o, const Ix&) { return o; };
+    axis.at = [](const Subscript& o, const Subscript&) { return o; };
   } else if (agrees_with_ratio(s, exact, scale)) {
-    axis.at = [s, exact](const Ix& o, const Ix&) { return nearest_ratio(s, exact, o); };
+    axis.at = [s, exact](const Subscript& o, const Subscript&) { return nearest_ratio(s, exact, o); };
   } else {
-    axis.at = [&l, s, exact, scale](const Ix& o, const Ix&) {
-      const Ex at = convert(value(o), DType::f32);
+    axis.at = [&l, s, exact, scale](const Subscript& o, const Subscript&) {
+      const Scalar at = convert(value(o), DType::f32);
       return clamped_position(l, call(Function::floor, (exact ? at + 0.5 : at) * scale), s.in);
     };
   }
@@ -78,16 +76,16 @@ struct Source {
   DType wide;
   double scale;
 
-  Ex position(const Ix& o) const {
-    const Ex at = convert(value(o), wide);
+  Scalar position(const Subscript& o) const {
+    const Scalar at = convert(value(o), wide);
     if (align_corners) return at * scale;
-    const Ex centred = (at + 0.5) * scale - 0.5;
+    const Scalar centred = (at + 0.5) * scale - 0.5;
     return cubic ? centred : max(centred, 0.0);
   }
   // The input at or before the position. Rounding may put it one further, where its weight is 0.
-  Ix below(Lowering& l, const Ix& o) const {
+  Subscript below(Lowering& l, const Subscript& o) const {
     if (!is_rational(size, align_corners)) return l.index(convert(call(Function::floor, position(o)), DType::i64));
-    Ix at = l.constant_index(0);
+    Subscript at = l.constant_index(0);
     if (!align_corners)
       at = div((o * 2 + 1) * size.in - size.out, 2 * size.out);
     else if (size.out > 1)
@@ -95,8 +93,8 @@ struct Source {
     return cubic ? at : clamped_position(l, at, size.in);
   }
   // How far the position is beyond it.
-  Ex fraction(Lowering& l, const Ix& o) const {
-    const Ex beyond = position(o) - convert(value(below(l, o)), wide);
+  Scalar fraction(Lowering& l, const Subscript& o) const {
+    const Scalar beyond = position(o) - convert(value(below(l, o)), wide);
     return min(max(beyond, 0.0), 1.0);
   }
 };
@@ -104,11 +102,11 @@ struct Source {
 ResampledAxis linear_axis(Lowering& l, const AxisSize& s, bool align_corners, DType wide) {
   const Source source{s, align_corners, false, wide, axis_scale(s, align_corners, wide)};
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out, .taps = 2};
-  axis.at = [&l, source](const Ix& o, const Ix& tap) {
+  axis.at = [&l, source](const Subscript& o, const Subscript& tap) {
     return clamped_position(l, source.below(l, o) + tap, source.size.in);
   };
   axis.weights = l.map(wide, {s.out, 2}, [&](const Indices& i) {
-    const Ex after = source.fraction(l, i[0]);
+    const Scalar after = source.fraction(l, i[0]);
     return select(value(i[1]) == 0.0, 1.0 - after, after);
   });
   return axis;
@@ -117,7 +115,7 @@ ResampledAxis linear_axis(Lowering& l, const AxisSize& s, bool align_corners, DT
 ResampledAxis cubic_axis(Lowering& l, const AxisSize& s, bool align_corners, DType wide) {
   const Source source{s, align_corners, true, wide, axis_scale(s, align_corners, wide)};
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out, .taps = 4};
-  axis.at = [&l, source](const Ix& o, const Ix& tap) {
+  axis.at = [&l, source](const Subscript& o, const Subscript& tap) {
     return clamped_position(l, source.below(l, o) + tap - 1, source.size.in);
   };
   axis.weights = l.map(wide, {s.out, 4}, [&](const Indices& i) {
@@ -132,11 +130,11 @@ double filter_width(Filter filter) {
   return filter == Filter::smooth_linear ? 2 : filter == Filter::smooth_cubic ? 4 : 6;
 }
 
-Ex filter_weight(Filter filter, Ex distance) {
-  const Ex d = call(Function::abs, distance);
+Scalar filter_weight(Filter filter, Scalar distance) {
+  const Scalar d = call(Function::abs, distance);
   if (filter == Filter::smooth_linear) return max(1.0 - d, 0.0);
   if (filter == Filter::smooth_cubic) return select(d < 2.0, cubic_weight(d, -0.5), 0.0);
-  const auto sinc = [](Ex x) {
+  const auto sinc = [](Scalar x) {
     return select(x == 0.0, 1.0, call(Function::sin, x * std::numbers::pi) / (x * std::numbers::pi));
   };
   return select(d < 3.0, sinc(d) * sinc(d / 3.0), 0.0);
@@ -147,18 +145,20 @@ ResampledAxis smooth_axis(Lowering& l, const AxisSize& s, Filter filter, bool al
   const double support = in_precision(filter_width(filter) * 0.5 * widening, wide);
   require(support < double(int64_t(1) << 40), "a resampling reaches too far");
   ResampledAxis axis{.dim = s.dim, .in = s.in, .out = s.out, .taps = int64_t(std::ceil(support)) * 2 + 1};
-  const auto centre = [=](const Ix& o) { return (convert(value(o), wide) + 0.5) * scale; };
-  const auto first = [=](const Ix& o) { return max(convert(centre(o) - support + 0.5, DType::i64), 0.0); };
-  axis.at = [=, &l, in = s.in](const Ix& o, const Ix& tap) { return clamped_position(l, first(o) + value(tap), in); };
-  const Tensor raw = l.map(wide, {s.out, axis.taps}, [&](const Indices& i) {
-    const Ex from = first(i[0]), input = from + value(i[1]);
-    const Ex end = min(convert(centre(i[0]) + support + 0.5, DType::i64), double(s.in));
+  const auto centre = [=](const Subscript& o) { return (convert(value(o), wide) + 0.5) * scale; };
+  const auto first = [=](const Subscript& o) { return max(convert(centre(o) - support + 0.5, DType::i64), 0.0); };
+  axis.at = [=, &l, in = s.in](const Subscript& o, const Subscript& tap) {
+    return clamped_position(l, first(o) + value(tap), in);
+  };
+  const SymbolicTensor raw = l.map(wide, {s.out, axis.taps}, [&](const Indices& i) {
+    const Scalar from = first(i[0]), input = from + value(i[1]);
+    const Scalar end = min(convert(centre(i[0]) + support + 0.5, DType::i64), double(s.in));
     return select(input < end, filter_weight(filter, (convert(input, wide) - centre(i[0]) + 0.5) / widening), 0.0);
   });
-  const Tensor total = reduce_dims(l, wide, Reducer::sum, trailing_dims(raw.shape, 1), false,
-                                   [&](const Indices& at) { return l.read(raw, at); });
+  const SymbolicTensor total = reduce_dims(l, wide, Reducer::sum, trailing_dims(raw.shape, 1), false,
+                                           [&](const Indices& at) { return l.read(raw, at); });
   axis.weights = l.map(wide, raw.shape, [&](const Indices& i) {
-    const Ex sum = l.read(total, {i[0]});
+    const Scalar sum = l.read(total, {i[0]});
     return l.read(raw, i) / select(sum == 0.0, 1.0, sum);
   });
   return axis;
@@ -180,8 +180,8 @@ Indices inputs_at(const std::vector<ResampledAxis>& axes, const Indices& outputs
   return at;
 }
 
-Ex weighted(Lowering& l, const std::vector<ResampledAxis>& axes, Ex value, const Indices& outputs,
-            const Indices& taps) {
+Scalar weighted(Lowering& l, const std::vector<ResampledAxis>& axes, Scalar value, const Indices& outputs,
+                const Indices& taps) {
   for (size_t a = 0; a < axes.size(); ++a)
     if (axes[a].weights) value = value * l.read(*axes[a].weights, {outputs[axes[a].dim], taps[a]});
   return value;
@@ -189,8 +189,8 @@ Ex weighted(Lowering& l, const std::vector<ResampledAxis>& axes, Ex value, const
 
 }  // namespace
 
-Ex cubic_weight(Ex d, double a) {
-  const Ex near = ((a + 2) * d - (a + 3)) * d * d + 1.0, far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+Scalar cubic_weight(Scalar d, double a) {
+  const Scalar near = ((a + 2) * d - (a + 3)) * d * d + 1.0, far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
   return select(d <= 1.0, near, far);
 }
 
@@ -205,29 +205,31 @@ ResampledAxis resampled_axis(Lowering& l, const AxisSize& size, Filter filter, b
   }
 }
 
-Tensor resampled(Lowering& l, DType dtype, const Tensor& x, const std::vector<ResampledAxis>& axes) {
+SymbolicTensor resampled(Lowering& l, DType dtype, const SymbolicTensor& x, const std::vector<ResampledAxis>& axes) {
   Shape shape = x.shape;
   for (const ResampledAxis& axis : axes) shape[axis.dim] = axis.out;
   const Indices no_taps(axes.size(), l.constant_index(0));
   if (!is_weighted(axes))
     return l.map(dtype, shape, [&](const Indices& o) { return l.read(x, inputs_at(axes, o, no_taps)); });
   const DType wide = axes.front().weights->dtype;
-  const Tensor sum = l.reduce(is_integer(dtype) ? wide : dtype, shape, Reducer::sum, shape_of_taps(axes),
-                              [&](const Indices& o, const Indices& taps) {
-                                return weighted(l, axes, convert(l.read(x, inputs_at(axes, o, taps)), wide), o, taps);
-                              });
+  const SymbolicTensor sum =
+      l.reduce(is_integer(dtype) ? wide : dtype, shape, Reducer::sum, shape_of_taps(axes),
+               [&](const Indices& o, const Indices& taps) {
+                 return weighted(l, axes, convert(l.read(x, inputs_at(axes, o, taps)), wide), o, taps);
+               });
   if (!is_integer(dtype)) return sum;
   return l.map(dtype, shape,
                [&](const Indices& o) { return min(max(call(Function::round, l.read(sum, o)), 0.0), 255.0); });
 }
 
-Tensor resampled_backward(Lowering& l, DType dtype, const Tensor& grad, const std::vector<ResampledAxis>& axes) {
+SymbolicTensor resampled_backward(Lowering& l, DType dtype, const SymbolicTensor& grad,
+                                  const std::vector<ResampledAxis>& axes) {
   Shape shape = grad.shape, domain = grad.shape;
   for (const ResampledAxis& axis : axes) shape[axis.dim] = axis.in;
   if (is_weighted(axes))
     for (const ResampledAxis& axis : axes) domain.push_back(axis.taps);
   const DType wide = compute_type(grad.dtype);
-  const Tensor sum = l.scatter(wide, shape, zero(), Reducer::sum, domain, [&](const Indices& i) {
+  const SymbolicTensor sum = l.scatter(wide, shape, zero(), Reducer::sum, domain, [&](const Indices& i) {
     const Indices o(i.begin(), i.begin() + std::ptrdiff_t(grad.shape.size()));
     Indices taps(i.begin() + std::ptrdiff_t(grad.shape.size()), i.end());
     taps.resize(axes.size(), l.constant_index(0));

@@ -9,13 +9,11 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 // ---- deformable convolution ----
 
 struct Deformed {
-  Tensor x, weight, offset;
-  std::optional<Tensor> mask;
+  SymbolicTensor x, weight, offset;
+  std::optional<SymbolicTensor> mask;
   int64_t stride[2], padding[2], dilation[2];
   int64_t groups, offset_groups;
   int64_t taps() const { return weight.shape[2] * weight.shape[3]; }
@@ -49,14 +47,14 @@ Deformed deformed_of(OpCall& c) {
 }
 
 // Where a tap reads along one axis: [n, offset group, r, s, p, q].
-Tensor deformed_positions(Lowering& l, const Deformed& d, int64_t axis) {
+SymbolicTensor deformed_positions(Lowering& l, const Deformed& d, int64_t axis) {
   const Shape shape{d.x.shape[0],      d.offset_groups,   d.weight.shape[2],
                     d.weight.shape[3], d.offset.shape[2], d.offset.shape[3]};
   const DType wide = compute_type(d.x.dtype);
   return l.map(wide, shape, [&](const Indices& i) {
-    const Ix tap = i[2] * d.weight.shape[3] + i[3], which = i[1] * (2 * d.taps()) + tap * 2 + axis;
-    const Ix &out = i[size_t(4 + axis)], &step = i[size_t(2 + axis)];
-    const Ix fixed = out * d.stride[axis] + step * d.dilation[axis] - d.padding[axis];
+    const Subscript tap = i[2] * d.weight.shape[3] + i[3], which = i[1] * (2 * d.taps()) + tap * 2 + axis;
+    const Subscript &out = i[size_t(4 + axis)], &step = i[size_t(2 + axis)];
+    const Subscript fixed = out * d.stride[axis] + step * d.dilation[axis] - d.padding[axis];
     return convert(value(fixed), wide) + convert(l.read(d.offset, {i[0], which, i[4], i[5]}), wide);
   });
 }
@@ -65,38 +63,39 @@ void define_deform_conv2d(OpCall& c) {
   Lowering& l = c.lowering();
   const Deformed d = deformed_of(c);
   const DType wide = compute_type(d.x.dtype);
-  const Tensor y = deformed_positions(l, d, 0), x = deformed_positions(l, d, 1);
+  const SymbolicTensor y = deformed_positions(l, d, 0), x = deformed_positions(l, d, 1);
   const int64_t channels = d.x.shape[1], per_group = channels / d.offset_groups;
   Shape shape = y.shape;
   shape[1] = channels;
-  const Tensor sampled = l.map(d.x.dtype, shape, [&](const Indices& i) {
+  const SymbolicTensor sampled = l.map(d.x.dtype, shape, [&](const Indices& i) {
     Indices at = i;
     at[1] = div(i[1], per_group);
-    const Ex row = l.read(y, at), column = l.read(x, at);
-    const Ex above = call(Function::floor, row), left = call(Function::floor, column);
-    const Ex down = row - above, right = column - left;
+    const Scalar row = l.read(y, at), column = l.read(x, at);
+    const Scalar above = call(Function::floor, row), left = call(Function::floor, column);
+    const Scalar down = row - above, right = column - left;
     const auto corner = [&](double dy, double dx) {
       return l.read(
           d.x, {i[0], i[1], l.index(convert(above + dy, DType::i64)), l.index(convert(left + dx, DType::i64))}, zero());
     };
-    const Ex sum = (1.0 - down) * ((1.0 - right) * corner(0, 0) + right * corner(0, 1)) +
-                   down * ((1.0 - right) * corner(1, 0) + right * corner(1, 1));
+    const Scalar sum = (1.0 - down) * ((1.0 - right) * corner(0, 0) + right * corner(0, 1)) +
+                       down * ((1.0 - right) * corner(1, 0) + right * corner(1, 1));
     if (!d.mask) return sum;
-    const Ix which = at[1] * d.taps() + i[2] * d.weight.shape[3] + i[3];
+    const Subscript which = at[1] * d.taps() + i[2] * d.weight.shape[3] + i[3];
     return sum * convert(l.read(*d.mask, {i[0], which, i[4], i[5]}), wide);
   });
   const ConvolutionGeometry pointwise{{1, 1}, {1, 1}, {0, 0}, {0, 0}, d.groups};
-  const Tensor columns = l.reshape(sampled, {shape[0], channels * d.taps(), shape[4], shape[5]});
-  const Tensor rows = l.reshape(d.weight, {d.weight.shape[0], d.weight.shape[1] * d.taps(), 1, 1});
-  const Tensor product = to_narrow(l, d.x.dtype, pointwise, columns, rows, {shape[4], shape[5]});
-  const Tensor bias = c.tensor("bias");
-  c.give(l.map(d.x.dtype, product.shape, [&](const Indices& i) { return l.read(product, i) + l.read(bias, {i[1]}); }));
+  const SymbolicTensor columns = l.reshape(sampled, {shape[0], channels * d.taps(), shape[4], shape[5]});
+  const SymbolicTensor rows = l.reshape(d.weight, {d.weight.shape[0], d.weight.shape[1] * d.taps(), 1, 1});
+  const SymbolicTensor product = to_narrow(l, d.x.dtype, pointwise, columns, rows, {shape[4], shape[5]});
+  const SymbolicTensor bias = c.tensor("bias");
+  c.add_result(
+      l.map(d.x.dtype, product.shape, [&](const Indices& i) { return l.read(product, i) + l.read(bias, {i[1]}); }));
 }
 
 // ---- regions of interest ----
 
 struct Regions {
-  Tensor rois;  // [regions, 5]: image, left, top, right, bottom
+  SymbolicTensor rois;  // [regions, 5]: image, left, top, right, bottom
   double scale;
   int64_t samples;  // per bin and axis
   bool aligned;
@@ -104,34 +103,35 @@ struct Regions {
 };
 
 struct RegionTaps {
-  Tensor places;   // i64 [regions, bins, samples, 2]
-  Tensor weights;  // likewise
+  SymbolicTensor places;   // i64 [regions, bins, samples, 2]
+  SymbolicTensor weights;  // likewise
 };
 
 // The position of a sample along one axis (0: rows, 1: columns).
-Ex region_position(Lowering& l, const Regions& r, int64_t axis, int64_t bins, const Indices& i) {
+Scalar region_position(Lowering& l, const Regions& r, int64_t axis, int64_t bins, const Indices& i) {
   const auto edge = [&](int64_t column) {
-    const Ex at = convert(l.read(r.rois, {i[0], l.constant_index(column)}), r.wide) * r.scale;
+    const Scalar at = convert(l.read(r.rois, {i[0], l.constant_index(column)}), r.wide) * r.scale;
     return r.aligned ? at - 0.5 : at;
   };
-  const Ex start = edge(2 - axis);
-  Ex length = edge(4 - axis) - start;
+  const Scalar start = edge(2 - axis);
+  Scalar length = edge(4 - axis) - start;
   if (!r.aligned) length = max(length, 1.0);
-  const Ex bin = length / double(bins);
+  const Scalar bin = length / double(bins);
   return start + convert(value(i[1]), r.wide) * bin + (convert(value(i[2]), r.wide) + 0.5) * bin / double(r.samples);
 }
 
 RegionTaps region_taps(Lowering& l, const Regions& r, int64_t axis, int64_t bins, int64_t extent) {
   const Shape shape{r.rois.shape[0], bins, r.samples, 2};
   const double last = double(extent - 1);
-  const auto inside = [&](const Ex& at) { return min(max(at, 0.0), last); };
-  const Tensor places = l.map(DType::i64, shape, [&](const Indices& i) {
-    const Ex first = call(Function::floor, inside(region_position(l, r, axis, bins, i)));
+  const auto inside = [&](const Scalar& at) { return min(max(at, 0.0), last); };
+  const SymbolicTensor places = l.map(DType::i64, shape, [&](const Indices& i) {
+    const Scalar first = call(Function::floor, inside(region_position(l, r, axis, bins, i)));
     return convert(min(first + convert(value(i[3]), r.wide), last), DType::i64);
   });
-  const Tensor weights = l.map(r.wide, shape, [&](const Indices& i) {
-    const Ex at = region_position(l, r, axis, bins, i), kept = inside(at), after = kept - call(Function::floor, kept);
-    const Ex share = select(value(i[3]) == 0.0, 1.0 - after, after);
+  const SymbolicTensor weights = l.map(r.wide, shape, [&](const Indices& i) {
+    const Scalar at = region_position(l, r, axis, bins, i), kept = inside(at),
+                 after = kept - call(Function::floor, kept);
+    const Scalar share = select(value(i[3]) == 0.0, 1.0 - after, after);
     return select(at < -1.0 || at > double(extent), 0.0, share);
   });
   return {places, weights};
@@ -139,24 +139,26 @@ RegionTaps region_taps(Lowering& l, const Regions& r, int64_t axis, int64_t bins
 
 void define_roi_align(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input"), rois = c.tensor("rois");
+  const SymbolicTensor x = c.tensor("input"), rois = c.tensor("rois");
   require(x.rank() == 4 && rois.rank() == 2 && rois.shape[1] == 5, "regions are rows of five numbers, of images");
   const int64_t height = c.integer("pooled_height"), width = c.integer("pooled_width"),
                 samples = c.integer("sampling_ratio", -1);
   require(height > 0 && width > 0 && samples < (1 << 20), "the sizes of the pooled regions are absurd");
-  if (samples <= 0) return give_opaque(c, "roi_align", {x, rois});  // the data tell how many samples a bin takes
+  if (samples <= 0)
+    return add_opaque_results(c, "roi_align", {x, rois});  // the number of samples in a bin depends on data
   const Regions regions{rois, c.number("spatial_scale", 1), samples, c.flag("aligned", false), compute_type(x.dtype)};
   const RegionTaps rows = region_taps(l, regions, 0, height, x.shape[2]),
                    columns = region_taps(l, regions, 1, width, x.shape[3]);
   const double count = double(samples) * double(samples);
-  c.give(l.reduce(x.dtype, {rois.shape[0], x.shape[1], height, width}, Reducer::sum, {samples, 2, samples, 2},
-                  [&](const Indices& i, const Indices& r) {
-                    const Indices row{i[0], i[2], r[0], r[1]}, column{i[0], i[3], r[2], r[3]};
-                    const Ix image = l.index(convert(l.read(rois, {i[0], l.constant_index(0)}), DType::i64));
-                    const Ex pixel = l.read(
-                        x, {image, i[1], l.index(l.read(rows.places, row)), l.index(l.read(columns.places, column))});
-                    return l.read(rows.weights, row) * l.read(columns.weights, column) * pixel / count;
-                  }));
+  c.add_result(l.reduce(
+      x.dtype, {rois.shape[0], x.shape[1], height, width}, Reducer::sum, {samples, 2, samples, 2},
+      [&](const Indices& i, const Indices& r) {
+        const Indices row{i[0], i[2], r[0], r[1]}, column{i[0], i[3], r[2], r[3]};
+        const Subscript image = l.index(convert(l.read(rois, {i[0], l.constant_index(0)}), DType::i64));
+        const Scalar pixel =
+            l.read(x, {image, i[1], l.index(l.read(rows.places, row)), l.index(l.read(columns.places, column))});
+        return l.read(rows.weights, row) * l.read(columns.weights, column) * pixel / count;
+      }));
 }
 
 }  // namespace
@@ -171,7 +173,7 @@ void register_vision(Registry& r) {
         define_roi_align, {"torchvision.roi_align.default"});
   r.add("torchvision.nms", "dets, scores, iou_threshold",
         [](OpCall& c) {
-          give_opaque(c, "nms", {c.tensor("dets"), c.tensor("scores")});
+          add_opaque_results(c, "nms", {c.tensor("dets"), c.tensor("scores")});
         },
         {"torchvision.nms.default"});
 }

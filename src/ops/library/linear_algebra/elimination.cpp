@@ -25,25 +25,25 @@ struct Matrices {
   }
 };
 
-Matrices matrices_of(const Tensor& a) {
+Matrices matrices_of(const SymbolicTensor& a) {
   require(a.rank() >= 2, "this takes matrices");
   return {{a.shape.begin(), a.shape.end() - 2}, a.shape[a.shape.size() - 2], a.shape.back()};
 }
 
-Indices joined(Indices batch, std::initializer_list<Ix> more) {
+Indices joined(Indices batch, std::initializer_list<Subscript> more) {
   batch.insert(batch.end(), more);
   return batch;
 }
 Indices batch_of(const Indices& i, size_t inner) { return {i.begin(), i.end() - std::ptrdiff_t(inner)}; }
 
 // Where row i comes from after rows `step` and `other` changed places.
-Ix exchanged(Lowering& l, const Ix& i, const Ix& step, Ex other, int64_t rows) {
-  const Ex row = value(i), first = value(step);
+Subscript exchanged(Lowering& l, const Subscript& i, const Subscript& step, Scalar other, int64_t rows) {
+  const Scalar row = value(i), first = value(step);
   return position(l, select(row == first, other, select(row == other, first, row)), rows);
 }
 
 // Stacks [steps, ...] as [..., steps].
-Tensor steps_last(Lowering& l, const Tensor& stacked) {
+SymbolicTensor steps_last(Lowering& l, const SymbolicTensor& stacked) {
   std::vector<int64_t> order;
   for (int64_t d = 1; d < stacked.rank(); ++d) order.push_back(d);
   order.push_back(0);
@@ -51,23 +51,23 @@ Tensor steps_last(Lowering& l, const Tensor& stacked) {
 }
 
 // The row with the greatest entry in column `step`, from row `step` on.
-Tensor pivot_rows(Lowering& l, const Matrices& m, const Tensor& a, const Ix& step) {
+SymbolicTensor pivot_rows(Lowering& l, const Matrices& m, const SymbolicTensor& a, const Subscript& step) {
   return l.reduce(DType::i64, m.batch, Reducer::argmax, {m.rows}, [&](const Indices& b, const Indices& r) {
     return select(value(r[0]) < value(step), -1.0, call(Function::abs, l.read(a, joined(b, {r[0], step}))));
   });
 }
 
-Tensor elimination_step(Lowering& l, const Matrices& m, const Tensor& a, const Ix& step) {
-  const Tensor multiples = l.map(a.dtype, m.vectors(m.rows), [&](const Indices& i) {
-    const Ex entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})),
-             pivot = l.read(a, joined(batch_of(i, 1), {step, step}));
+SymbolicTensor elimination_step(Lowering& l, const Matrices& m, const SymbolicTensor& a, const Subscript& step) {
+  const SymbolicTensor multiples = l.map(a.dtype, m.vectors(m.rows), [&](const Indices& i) {
+    const Scalar entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})),
+                 pivot = l.read(a, joined(batch_of(i, 1), {step, step}));
     return select(value(i.back()) > value(step) && pivot != 0.0, entry / pivot, 0.0);
   });
   return l.map(a.dtype, a.shape, [&](const Indices& i) {
     const Indices b = batch_of(i, 2);
-    const Ix &row = i[b.size()], &column = i[b.size() + 1];
-    const Ex below = value(row) > value(step), old = l.read(a, i), multiple = l.read(multiples, joined(b, {row}));
-    const Ex changed =
+    const Subscript &row = i[b.size()], &column = i[b.size() + 1];
+    const Scalar below = value(row) > value(step), old = l.read(a, i), multiple = l.read(multiples, joined(b, {row}));
+    const Scalar changed =
         select(value(column) == value(step), multiple, old - multiple * l.read(a, joined(b, {step, column})));
     return select(below && value(column) >= value(step), changed, old);
   });
@@ -75,54 +75,57 @@ Tensor elimination_step(Lowering& l, const Matrices& m, const Tensor& a, const I
 
 }  // namespace
 
-Eliminated eliminated(Lowering& l, const Tensor& a, bool exchange) {
+Eliminated eliminated(Lowering& l, const SymbolicTensor& a, bool exchange) {
   const Matrices m = matrices_of(a);
   const int64_t steps = std::min(m.rows, m.columns);
   if (steps == 0)
     return {a, l.map(DType::i32, m.vectors(0), [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); })};
-  const auto results = l.repeat(steps, {a}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
-    Tensor rows = carried[0];
-    if (!exchange)
-      return {{elimination_step(l, m, rows, step)},
-              {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
-    const Tensor pivots = pivot_rows(l, m, rows, step);
-    const Tensor swapped = l.map(a.dtype, a.shape, [&](const Indices& i) {
-      const Indices b = batch_of(i, 2);
-      return l.read(rows, joined(b, {exchanged(l, i[b.size()], step, l.read(pivots, b), m.rows), i[b.size() + 1]}));
-    });
-    const Tensor counted =
-        l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
-    return {{elimination_step(l, m, swapped, step)}, {counted}};
-  });
+  const auto results =
+      l.repeat(steps, {a}, [&](const Subscript& step, const std::vector<SymbolicTensor>& carried) -> RepeatYield {
+        SymbolicTensor rows = carried[0];
+        if (!exchange)
+          return {{elimination_step(l, m, rows, step)},
+                  {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
+        const SymbolicTensor pivots = pivot_rows(l, m, rows, step);
+        const SymbolicTensor swapped = l.map(a.dtype, a.shape, [&](const Indices& i) {
+          const Indices b = batch_of(i, 2);
+          return l.read(rows, joined(b, {exchanged(l, i[b.size()], step, l.read(pivots, b), m.rows), i[b.size() + 1]}));
+        });
+        const SymbolicTensor counted =
+            l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
+        return {{elimination_step(l, m, swapped, step)}, {counted}};
+      });
   return {results[0], steps_last(l, results[1])};
 }
 
 namespace {
 
 // The row of the original that each row became, from the exchanges.
-Tensor permutation_of(Lowering& l, const Tensor& pivots, int64_t rows) {
+SymbolicTensor permutation_of(Lowering& l, const SymbolicTensor& pivots, int64_t rows) {
   Shape shape(pivots.shape.begin(), pivots.shape.end() - 1);
   shape.push_back(rows);
-  const Tensor start = l.map(DType::i64, shape, [&](const Indices& i) { return value(i.back()); });
+  const SymbolicTensor start = l.map(DType::i64, shape, [&](const Indices& i) { return value(i.back()); });
   if (pivots.shape.back() == 0) return start;
-  return l.repeat(pivots.shape.back(), {start}, [&](const Ix& step, const std::vector<Tensor>& carried) -> RepeatYield {
-    return {{l.map(DType::i64, shape,
-                   [&](const Indices& i) {
-                     const Indices b = batch_of(i, 1);
-                     const Ex other = convert(l.read(pivots, joined(b, {step})), DType::i64) - 1.0;
-                     return l.read(carried[0], joined(b, {exchanged(l, i.back(), step, other, rows)}));
-                   })},
-            {}};
-  })[0];
+  return l.repeat(pivots.shape.back(), {start},
+                  [&](const Subscript& step, const std::vector<SymbolicTensor>& carried) -> RepeatYield {
+                    return {{l.map(DType::i64, shape,
+                                   [&](const Indices& i) {
+                                     const Indices b = batch_of(i, 1);
+                                     const Scalar other = convert(l.read(pivots, joined(b, {step})), DType::i64) - 1.0;
+                                     return l.read(carried[0], joined(b, {exchanged(l, i.back(), step, other, rows)}));
+                                   })},
+                            {}};
+                  })[0];
 }
 
 // ---- determinants ----
 
 // The product over the diagonal of something, with the sign of the row exchanges.
-Tensor signed_product(Lowering& l, const Matrices& m, const Eliminated& e, const std::function<Ex(Ex)>& entry) {
+SymbolicTensor signed_product(Lowering& l, const Matrices& m, const Eliminated& e,
+                              const std::function<Scalar(Scalar)>& entry) {
   const DType dtype = e.factors.dtype;
   return l.reduce(dtype, m.batch, Reducer::prod, {m.rows}, [&](const Indices& b, const Indices& k) {
-    const Ex value = entry(l.read(e.factors, joined(b, {k[0], k[0]})));
+    const Scalar value = entry(l.read(e.factors, joined(b, {k[0], k[0]})));
     return select(convert(l.read(e.pivots, joined(b, {k[0]})), DType::i64) == ops::value(k[0] + 1), value, -value);
   });
 }
@@ -133,21 +136,21 @@ struct Factored {
   Eliminated result;
 };
 Factored factored(OpCall& c, std::string_view matrix) {
-  const Tensor a = c.tensor(matrix);
+  const SymbolicTensor a = c.tensor(matrix);
   require_square(a);
   return {matrices_of(a), eliminated(c.lowering(), c.lowering().transpose(a, -2, -1))};
 }
 
 void define_det(OpCall& c, std::string_view matrix, bool with_factors) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   const Factored f = factored(c, matrix);
-  c.give(signed_product(c.lowering(), f.matrices, f.result, [](Ex x) { return x; }));
+  c.add_result(signed_product(c.lowering(), f.matrices, f.result, [](Scalar x) { return x; }));
   if (!with_factors) return;
-  c.give(f.result.factors);
-  c.give(f.result.pivots);
+  c.add_result(f.result.factors);
+  c.add_result(f.result.pivots);
 }
 
-Tensor log_absolute(Lowering& l, const Factored& f) {
+SymbolicTensor log_absolute(Lowering& l, const Factored& f) {
   return l.reduce(f.result.factors.dtype, f.matrices.batch, Reducer::sum, {f.matrices.rows},
                   [&](const Indices& b, const Indices& k) {
                     return call(Function::log, call(Function::abs, l.read(f.result.factors, joined(b, {k[0], k[0]}))));
@@ -155,23 +158,23 @@ Tensor log_absolute(Lowering& l, const Factored& f) {
 }
 
 void define_slogdet(OpCall& c, std::string_view matrix, bool with_factors) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
   const Factored f = factored(c, matrix);
-  c.give(signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }));
-  c.give(log_absolute(l, f));
+  c.add_result(signed_product(l, f.matrices, f.result, [](Scalar x) { return call(Function::sign, x); }));
+  c.add_result(log_absolute(l, f));
   if (!with_factors) return;
-  c.give(f.result.factors);
-  c.give(f.result.pivots);
+  c.add_result(f.result.factors);
+  c.add_result(f.result.pivots);
 }
 
 void define_logdet(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
   const Factored f = factored(c, "self");
-  const Tensor sign = signed_product(l, f.matrices, f.result, [](Ex x) { return call(Function::sign, x); }),
-               size = log_absolute(l, f);
-  c.give(l.map(size.dtype, size.shape, [&](const Indices& i) {
+  const SymbolicTensor sign = signed_product(l, f.matrices, f.result, [](Scalar x) { return call(Function::sign, x); }),
+                       size = log_absolute(l, f);
+  c.add_result(l.map(size.dtype, size.shape, [&](const Indices& i) {
     return select(l.read(sign, i) < 0.0, number(l.read(size, i), std::nan("")), l.read(size, i));
   }));
 }
@@ -179,55 +182,56 @@ void define_logdet(OpCall& c) {
 // ---- factors ----
 
 void define_lu_factor(OpCall& c, std::string_view matrix, bool with_info) {
-  if (give_complex_opaque(c)) return;
-  const Tensor a = c.tensor(matrix);
+  if (add_opaque_if_complex(c)) return;
+  const SymbolicTensor a = c.tensor(matrix);
   const Eliminated e = eliminated(c.lowering(), a, c.flag("pivot", true));
-  c.give(e.factors);
-  c.give(e.pivots);
-  if (with_info) c.give(no_errors(c.lowering(), a));
+  c.add_result(e.factors);
+  c.add_result(e.pivots);
+  if (with_info) c.add_result(no_errors(c.lowering(), a));
 }
 
-Tensor permutation_matrix(Lowering& l, const Matrices& m, DType dtype, const Tensor& pivots) {
-  const Tensor rows = permutation_of(l, pivots, m.rows);
+SymbolicTensor permutation_matrix(Lowering& l, const Matrices& m, DType dtype, const SymbolicTensor& pivots) {
+  const SymbolicTensor rows = permutation_of(l, pivots, m.rows);
   return l.map(dtype, m.shape(m.rows, m.rows), [&](const Indices& i) {
     return convert(l.read(rows, joined(batch_of(i, 2), {i.back()})) == value(i[i.size() - 2]), dtype);
   });
 }
 
-Tensor lower_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
+SymbolicTensor lower_factor(Lowering& l, const Matrices& m, const SymbolicTensor& factors) {
   return l.map(factors.dtype, m.shape(m.rows, std::min(m.rows, m.columns)), [&](const Indices& i) {
-    const Ex row = value(i[i.size() - 2]), column = value(i.back());
+    const Scalar row = value(i[i.size() - 2]), column = value(i.back());
     return select(row > column, l.read(factors, i), convert(row == column, factors.dtype));
   });
 }
 
-Tensor upper_factor(Lowering& l, const Matrices& m, const Tensor& factors) {
+SymbolicTensor upper_factor(Lowering& l, const Matrices& m, const SymbolicTensor& factors) {
   return l.map(factors.dtype, m.shape(std::min(m.rows, m.columns), m.columns), [&](const Indices& i) {
     return select(value(i[i.size() - 2]) <= value(i.back()), l.read(factors, i), 0.0);
   });
 }
 
-void give_three_factors(OpCall& c, const Tensor& factors, const Tensor& pivots) {
+void give_three_factors(OpCall& c, const SymbolicTensor& factors, const SymbolicTensor& pivots) {
   Lowering& l = c.lowering();
   const Matrices m = matrices_of(factors);
-  c.give(permutation_matrix(l, m, factors.dtype, pivots));
-  c.give(lower_factor(l, m, factors));
-  c.give(upper_factor(l, m, factors));
+  c.add_result(permutation_matrix(l, m, factors.dtype, pivots));
+  c.add_result(lower_factor(l, m, factors));
+  c.add_result(upper_factor(l, m, factors));
 }
 
 void define_lu(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("A");
+  const SymbolicTensor a = c.tensor("A");
   const Eliminated e = eliminated(l, a, c.flag("pivot", true));
   if (c.flag("pivot", true)) return give_three_factors(c, e.factors, e.pivots);
-  c.give(l.map(a.dtype, {0}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), a.dtype); }));
-  c.give(lower_factor(l, matrices_of(a), e.factors));
-  c.give(upper_factor(l, matrices_of(a), e.factors));
+  c.add_result(
+      l.map(a.dtype, {0}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), a.dtype); }));
+  c.add_result(lower_factor(l, matrices_of(a), e.factors));
+  c.add_result(upper_factor(l, matrices_of(a), e.factors));
 }
 
 void define_lu_unpack(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   require(c.flag("unpack_data", true) && c.flag("unpack_pivots", true), "lu_unpack gives all three factors");
   give_three_factors(c, c.tensor("LU_data"), c.tensor("LU_pivots"));
 }
@@ -235,36 +239,38 @@ void define_lu_unpack(OpCall& c) {
 // ---- solutions ----
 
 // P L U x = b, or with the transpose of P L U.
-Tensor solved_by_factors(Lowering& l, const Tensor& factors, const Tensor& pivots, const Tensor& b, bool transposed) {
+SymbolicTensor solved_by_factors(Lowering& l, const SymbolicTensor& factors, const SymbolicTensor& pivots,
+                                 const SymbolicTensor& b, bool transposed) {
   require_square(factors);
-  const Tensor rows = permutation_of(l, pivots, factors.shape.back());
+  const SymbolicTensor rows = permutation_of(l, pivots, factors.shape.back());
   Shape batch = broadcast({factors.shape.begin(), factors.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
   batch.insert(batch.end(), b.shape.end() - 2, b.shape.end());
-  const Tensor right = l.expand(b, batch);
+  const SymbolicTensor right = l.expand(b, batch);
   const auto row_of = [&](const Indices& i) {
     return position(l, l.read_broadcast(rows, joined(batch_of(i, 2), {i[i.size() - 2]})), factors.shape.back());
   };
   if (!transposed) {
-    const Tensor ordered = l.map(b.dtype, batch, [&](const Indices& i) {
+    const SymbolicTensor ordered = l.map(b.dtype, batch, [&](const Indices& i) {
       return l.read(right, joined(batch_of(i, 2), {row_of(i), i.back()}));
     });
     return solved_triangular(l, factors, solved_triangular(l, factors, ordered, false, true), true, false);
   }
-  const Tensor turned = l.transpose(factors, -2, -1);
-  const Tensor ordered = solved_triangular(l, turned, solved_triangular(l, turned, right, false, false), true, true);
+  const SymbolicTensor turned = l.transpose(factors, -2, -1);
+  const SymbolicTensor ordered =
+      solved_triangular(l, turned, solved_triangular(l, turned, right, false, false), true, true);
   return l.scatter(b.dtype, batch, Literal::of(int64_t(0)), Reducer::set, batch, [&](const Indices& i) {
     return ScatterWrite{joined(batch_of(i, 2), {row_of(i), i.back()}), l.read(ordered, i)};
   });
 }
 
 void define_lu_solve(OpCall& c, std::string_view factors, std::string_view pivots, std::string_view right) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
-  const Tensor b = c.tensor(right);
+  const SymbolicTensor b = c.tensor(right);
   require(b.rank() >= 2, "a system needs matrices");
   const bool adjoint = c.flag("adjoint", false);
-  if (c.flag("left", true)) return c.give(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), b, adjoint));
-  c.give(
+  if (c.flag("left", true)) return c.add_result(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), b, adjoint));
+  c.add_result(
       l.transpose(solved_by_factors(l, c.tensor(factors), c.tensor(pivots), l.transpose(b, -2, -1), !adjoint), -2, -1));
 }
 

@@ -5,38 +5,38 @@
 
 namespace lightline::ops {
 
-void require_square(const Tensor& a) {
+void require_square(const SymbolicTensor& a) {
   require(a.rank() >= 2 && a.shape[a.shape.size() - 1] == a.shape[a.shape.size() - 2],
           fmt::format("matrices of shape {} are not square", to_string(a.shape)));
   require(category(a.dtype) >= Category::floating, "matrices of integers have no factors");
 }
 
-Tensor identity(Lowering& l, DType dtype, int64_t n) {
+SymbolicTensor identity(Lowering& l, DType dtype, int64_t n) {
   return l.map(dtype, {n, n}, [&](const Indices& i) { return convert(value(i[0]) == value(i[1]), dtype); });
 }
 
-Tensor no_errors(Lowering& l, const Tensor& a) {
+SymbolicTensor no_errors(Lowering& l, const SymbolicTensor& a) {
   return l.map(DType::i32, Shape(a.shape.begin(), a.shape.end() - 2),
                [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), DType::i32); });
 }
 
-void give_named_opaque(OpCall& c, const std::string& name) {
-  std::vector<Tensor> operands;
+void add_named_opaque(OpCall& c, const std::string& name) {
+  std::vector<SymbolicTensor> operands;
   for (const graph::NamedArgument& argument : c.node().arguments)
     if (!argument.name.empty() && std::holds_alternative<graph::ValueRef>(argument.value))
       operands.push_back(c.tensor(argument.name));
   if (operands.empty()) operands.push_back(c.tensor("self"));
-  give_opaque(c, name, operands);
+  add_opaque_results(c, name, operands);
 }
 
-bool give_complex_opaque(OpCall& c) {
+bool add_opaque_if_complex(OpCall& c) {
   for (const graph::NamedArgument& argument : c.node().arguments) {
     if (argument.name.empty() || !std::holds_alternative<graph::ValueRef>(argument.value)) continue;
     const auto tensor = c.tensor_if(argument.name);
     if (!tensor || tensor->dtype != DType::c64) continue;
     const std::string& target = c.node().target;
     const size_t from = target.find('.') + 1;
-    give_named_opaque(c, target.substr(from, target.find('.', from) - from));
+    add_named_opaque(c, target.substr(from, target.find('.', from) - from));
     return true;
   }
   return false;
@@ -46,16 +46,16 @@ namespace {
 
 // Both operands with the batch that they share.
 struct System {
-  Tensor a, b;
+  SymbolicTensor a, b;
 };
 
-System with_common_batch(Lowering& l, const Tensor& a, const Tensor& b) {
+System with_common_batch(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b) {
   require_square(a);
   require(b.rank() >= 2 && b.shape[b.shape.size() - 2] == a.shape.back(),
           fmt::format("a system of {} does not fit right sides of {}", to_string(a.shape), to_string(b.shape)));
   require(a.dtype == b.dtype, "a system and its right sides have different dtypes");
   const Shape batch = broadcast({a.shape.begin(), a.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
-  const auto grown = [&](const Tensor& x) {
+  const auto grown = [&](const SymbolicTensor& x) {
     Shape shape = batch;
     shape.insert(shape.end(), x.shape.end() - 2, x.shape.end());
     return l.expand(x, shape);
@@ -63,16 +63,16 @@ System with_common_batch(Lowering& l, const Tensor& a, const Tensor& b) {
   return {grown(a), grown(b)};
 }
 
-Tensor turned(Lowering& l, const Tensor& a) { return l.transpose(a, -2, -1); }
+SymbolicTensor turned(Lowering& l, const SymbolicTensor& a) { return l.transpose(a, -2, -1); }
 
 }  // namespace
 
-Tensor solved(Lowering& l, const Tensor& a, const Tensor& b) {
+SymbolicTensor solved(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b) {
   const System s = with_common_batch(l, a, b);
   return l.opaque("solve", {s.a, s.b}, {}, {{s.b.dtype, s.b.shape}})[0];
 }
 
-Tensor solved_triangular(Lowering& l, const Tensor& a, const Tensor& b, bool upper, bool unit) {
+SymbolicTensor solved_triangular(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, bool upper, bool unit) {
   const System s = with_common_batch(l, a, b);
   return l.opaque("triangular_solve", {s.a, s.b}, {{"upper", upper}, {"unit", unit}}, {{s.b.dtype, s.b.shape}})[0];
 }
@@ -81,77 +81,77 @@ namespace {
 
 // ---- Cholesky ----
 
-Tensor cholesky(Lowering& l, const Tensor& a, bool upper) {
+SymbolicTensor cholesky(Lowering& l, const SymbolicTensor& a, bool upper) {
   require_square(a);
   return l.opaque("cholesky", {a}, {{"upper", upper}}, {{a.dtype, a.shape}})[0];
 }
 
 void define_cholesky(OpCall& c, bool with_info) {
-  if (give_complex_opaque(c)) return;
-  const Tensor a = c.tensor("self");
-  c.give(cholesky(c.lowering(), a, c.flag("upper", false)));
-  if (with_info) c.give(no_errors(c.lowering(), a));
+  if (add_opaque_if_complex(c)) return;
+  const SymbolicTensor a = c.tensor("self");
+  c.add_result(cholesky(c.lowering(), a, c.flag("upper", false)));
+  if (with_info) c.add_result(no_errors(c.lowering(), a));
 }
 
 // a = L L': two triangles.
-Tensor solved_by_cholesky(Lowering& l, const Tensor& factor, const Tensor& b, bool upper) {
-  const Tensor lower = upper ? turned(l, factor) : factor;
+SymbolicTensor solved_by_cholesky(Lowering& l, const SymbolicTensor& factor, const SymbolicTensor& b, bool upper) {
+  const SymbolicTensor lower = upper ? turned(l, factor) : factor;
   return solved_triangular(l, turned(l, lower), solved_triangular(l, lower, b, false, false), true, false);
 }
 
 void define_cholesky_solve(OpCall& c, std::string_view factor) {
-  if (give_complex_opaque(c)) return;
-  c.give(solved_by_cholesky(c.lowering(), c.tensor(factor), c.tensor("self"), c.flag("upper", false)));
+  if (add_opaque_if_complex(c)) return;
+  c.add_result(solved_by_cholesky(c.lowering(), c.tensor(factor), c.tensor("self"), c.flag("upper", false)));
 }
 
 void define_cholesky_inverse(OpCall& c) {
-  if (give_complex_opaque(c)) return;
-  const Tensor factor = c.tensor("self");
+  if (add_opaque_if_complex(c)) return;
+  const SymbolicTensor factor = c.tensor("self");
   require_square(factor);
-  c.give(solved_by_cholesky(c.lowering(), factor, identity(c.lowering(), factor.dtype, factor.shape.back()),
-                            c.flag("upper", false)));
+  c.add_result(solved_by_cholesky(c.lowering(), factor, identity(c.lowering(), factor.dtype, factor.shape.back()),
+                                  c.flag("upper", false)));
 }
 
 // ---- triangles ----
 
 void define_solve_triangular(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("self"), b = c.tensor("B");
+  const SymbolicTensor a = c.tensor("self"), b = c.tensor("B");
   const bool upper = c.flag("upper", false), unit = c.flag("unitriangular", false);
   require(a.rank() >= 2 && b.rank() >= 2, "a system needs matrices");
-  if (c.flag("left", true)) return c.give(solved_triangular(l, a, b, upper, unit));
-  c.give(turned(l, solved_triangular(l, turned(l, a), turned(l, b), !upper, unit)));
+  if (c.flag("left", true)) return c.add_result(solved_triangular(l, a, b, upper, unit));
+  c.add_result(turned(l, solved_triangular(l, turned(l, a), turned(l, b), !upper, unit)));
 }
 
 void define_triangular_solve(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
-  const Tensor b = c.tensor("self"), a = c.tensor("A");
+  const SymbolicTensor b = c.tensor("self"), a = c.tensor("A");
   const bool upper = c.flag("upper", true), transpose = c.flag("transpose", false);
   require(a.rank() >= 2 && b.rank() >= 2, "a system needs matrices");
-  const Tensor x =
+  const SymbolicTensor x =
       solved_triangular(l, transpose ? turned(l, a) : a, b, transpose ? !upper : upper, c.flag("unitriangular", false));
   Shape shape(x.shape.begin(), x.shape.end() - 2);
   shape.insert(shape.end(), a.shape.end() - 2, a.shape.end());
-  c.give(x);
-  c.give(l.copy(l.expand(a, shape)));
+  c.add_result(x);
+  c.add_result(l.copy(l.expand(a, shape)));
 }
 
 // ---- in general ----
 
 // One right side per matrix, as a vector.
-bool is_vector(const Tensor& a, const Tensor& b) {
+bool is_vector(const SymbolicTensor& a, const SymbolicTensor& b) {
   return b.rank() == 1 || (b.rank() == a.rank() - 1 && std::equal(b.shape.begin(), b.shape.end(), a.shape.begin()));
 }
 
-Tensor solution(OpCall& c) {
+SymbolicTensor solution(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("A"), b = c.tensor("B");
+  const SymbolicTensor a = c.tensor("A"), b = c.tensor("B");
   require_square(a);
   const bool vector = is_vector(a, b);
   if (c.flag("left", true)) {
-    const Tensor x = solved(l, a, vector ? l.unsqueeze(b, -1) : b);
+    const SymbolicTensor x = solved(l, a, vector ? l.unsqueeze(b, -1) : b);
     return vector ? l.squeeze(x, -1) : x;
   }
   require(!vector, "a system from the right needs a matrix");
@@ -159,9 +159,9 @@ Tensor solution(OpCall& c) {
 }
 
 void define_solve(OpCall& c, bool with_info) {
-  if (give_complex_opaque(c)) return;
-  c.give(solution(c));
-  if (with_info) c.give(no_errors(c.lowering(), c.tensor("A")));
+  if (add_opaque_if_complex(c)) return;
+  c.add_result(solution(c));
+  if (with_info) c.add_result(no_errors(c.lowering(), c.tensor("A")));
 }
 
 bool is_used(const OpCall& c, size_t result) {
@@ -169,26 +169,26 @@ bool is_used(const OpCall& c, size_t result) {
 }
 
 void define_solve_with_factors(OpCall& c) {
-  if (give_complex_opaque(c)) return;
+  if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
-  c.give(solution(c));
+  c.add_result(solution(c));
   if (is_used(c, 1) || is_used(c, 2)) {
     const Eliminated factors = eliminated(l, c.tensor("A"));
-    c.give(factors.factors);
-    c.give(factors.pivots);
+    c.add_result(factors.factors);
+    c.add_result(factors.pivots);
   } else {
-    c.give_nothing();
-    c.give_nothing();
+    c.add_empty_result();
+    c.add_empty_result();
   }
-  c.give(no_errors(l, c.tensor("A")));
+  c.add_result(no_errors(l, c.tensor("A")));
 }
 
 void define_inverse(OpCall& c, std::string_view matrix, bool with_info) {
-  if (give_complex_opaque(c)) return;
-  const Tensor a = c.tensor(matrix);
+  if (add_opaque_if_complex(c)) return;
+  const SymbolicTensor a = c.tensor(matrix);
   require_square(a);
-  c.give(solved(c.lowering(), a, identity(c.lowering(), a.dtype, a.shape.back())));
-  if (with_info) c.give(no_errors(c.lowering(), a));
+  c.add_result(solved(c.lowering(), a, identity(c.lowering(), a.dtype, a.shape.back())));
+  if (with_info) c.add_result(no_errors(c.lowering(), a));
 }
 
 // ---- cross products ----
@@ -203,7 +203,7 @@ void define_cross(OpCall& c, bool default_is_first_of_three) {
       size_t(default_is_first_of_three && !c.has("dim") ? std::find(shape.begin(), shape.end(), 3) - shape.begin()
                                                         : wrap_dim(c.integer("dim", -1), int64_t(shape.size())));
   require(dim < shape.size() && shape[dim] == 3, "a cross product needs vectors of three elements");
-  c.give(l.map(dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(dtype, shape, [&](const Indices& i) {
     const auto part = [&](const Operand& operand, int64_t ahead) {
       Indices at = i;
       at[dim] = mod(i[dim] + ahead, 3);
@@ -264,7 +264,7 @@ void register_linear_algebra(Registry& r) {
   r.add("linalg_cross", "self, other, dim", [](OpCall& c) { define_cross(c, false); });
   r.add("cross", "self, other, dim", [](OpCall& c) { define_cross(c, true); });
   for (const char* name : opaque_names)
-    r.add(name, "self", [name = std::string(name)](OpCall& c) { give_named_opaque(c, name); });
+    r.add(name, "self", [name = std::string(name)](OpCall& c) { add_named_opaque(c, name); });
   register_elimination(r);
   register_statistics_of_matrices(r);
 }

@@ -6,24 +6,24 @@
 namespace lightline::ops {
 
 // Matrices [..., n, n]; systems a x = b take b as [..., n, m] with batches that broadcast.
-void require_square(const Tensor& a);
-Tensor identity(Lowering& l, DType dtype, int64_t n);
-Tensor solved(Lowering& l, const Tensor& a, const Tensor& b);
-Tensor solved_triangular(Lowering& l, const Tensor& a, const Tensor& b, bool upper, bool unit);
+void require_square(const SymbolicTensor& a);
+SymbolicTensor identity(Lowering& l, DType dtype, int64_t n);
+SymbolicTensor solved(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b);
+SymbolicTensor solved_triangular(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, bool upper, bool unit);
 
 // Row exchanges and elimination: P a = L U, with L below the diagonal of `factors` and U on and above it.
 struct Eliminated {
-  Tensor factors;
-  Tensor pivots;  // i32 [..., min(m, n)], counted from 1: the row that row k was exchanged with
+  SymbolicTensor factors;
+  SymbolicTensor pivots;  // i32 [..., min(m, n)], counted from 1: the row that row k was exchanged with
 };
-Eliminated eliminated(Lowering& l, const Tensor& a, bool exchange = true);
+Eliminated eliminated(Lowering& l, const SymbolicTensor& a, bool exchange = true);
 
 // Matrices that can not run (complex ones) keep their name.
-bool give_complex_opaque(OpCall& c);
+bool add_opaque_if_complex(OpCall& c);
 // The operator by name, on all of its tensors.
-void give_named_opaque(OpCall& c, const std::string& name);
+void add_named_opaque(OpCall& c, const std::string& name);
 // Zeros that say that nothing went wrong, one per matrix.
-Tensor no_errors(Lowering& l, const Tensor& a);
+SymbolicTensor no_errors(Lowering& l, const SymbolicTensor& a);
 
 void register_elimination(Registry& r);
 void register_statistics_of_matrices(Registry& r);

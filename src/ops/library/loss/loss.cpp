@@ -19,7 +19,8 @@ LossReduction loss_reduction(const OpCall& c) {
   return LossReduction(code);
 }
 
-Tensor reduced_loss(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction, const ElementAt& element) {
+SymbolicTensor reduced_loss(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction,
+                            const ElementAt& element) {
   switch (reduction) {
     case LossReduction::none: return l.map(dtype, shape, element);
     case LossReduction::sum: return reduce_dims(l, dtype, Reducer::sum, all_dims(shape), false, element);
@@ -30,56 +31,57 @@ Tensor reduced_loss(Lowering& l, DType dtype, const Shape& shape, LossReduction 
 
 namespace {
 
-using PairLoss = std::function<Ex(Ex x, Ex target)>;
+using PairLoss = std::function<Scalar(Scalar x, Scalar target)>;
 
 // A loss of two tensors, element by element.
-Tensor pair_loss(Lowering& l, const Tensor& x, const Tensor& target, LossReduction reduction, const PairLoss& loss) {
+SymbolicTensor pair_loss(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& target, LossReduction reduction,
+                         const PairLoss& loss) {
   const DType type = result_type({{x, {}}, {target, {}}}), wide = compute_type(type);
   return reduced_loss(l, type, broadcast(x.shape, target.shape), reduction, [&](const Indices& at) {
     return loss(convert(l.read_broadcast(x, at), wide), convert(l.read_broadcast(target, at), wide));
   });
 }
 void pair_loss(OpCall& c, std::string_view first, std::string_view second, const PairLoss& loss) {
-  c.give(pair_loss(c.lowering(), c.tensor(first), c.tensor(second), loss_reduction(c), loss));
+  c.add_result(pair_loss(c.lowering(), c.tensor(first), c.tensor(second), loss_reduction(c), loss));
 }
 
-Ex square(Ex x) { return x * x; }
-Ex positive_part(Ex x) { return max(x, 0.0); }
+Scalar square(Scalar x) { return x * x; }
+Scalar positive_part(Scalar x) { return max(x, 0.0); }
 
 void smooth_l1(OpCall& c) {
   const double beta = c.number("beta", 1);
-  pair_loss(c, "self", "target", [&](Ex x, Ex t) {
-    const Ex z = call(Function::abs, x - t);
+  pair_loss(c, "self", "target", [&](Scalar x, Scalar t) {
+    const Scalar z = call(Function::abs, x - t);
     return beta == 0 ? z : select(z < beta, z * z * (0.5 / beta), z - 0.5 * beta);
   });
 }
 
 void huber(OpCall& c) {
   const double delta = c.number("delta", 1);
-  pair_loss(c, "self", "target", [&](Ex x, Ex t) {
-    const Ex z = call(Function::abs, x - t);
+  pair_loss(c, "self", "target", [&](Scalar x, Scalar t) {
+    const Scalar z = call(Function::abs, x - t);
     return select(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta);
   });
 }
 
 // A pair loss times an optional weight of its own shape.
-void weighted_pair_loss(OpCall& c, const std::function<Ex(Ex x, Ex target, const Indices& at)>& loss) {
+void weighted_pair_loss(OpCall& c, const std::function<Scalar(Scalar x, Scalar target, const Indices& at)>& loss) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), target = c.tensor("target");
+  const SymbolicTensor x = c.tensor("self"), target = c.tensor("target");
   const auto weight = c.tensor_if("weight");
   const DType type = x.dtype, wide = compute_type(type);
   const Shape shape = broadcast(x.shape, target.shape);
   if (weight) require_broadcasts(*weight, shape, "the weight");
   if (const auto positive = c.tensor_if("pos_weight")) require_broadcasts(*positive, shape, "the weight of positives");
-  c.give(reduced_loss(l, type, shape, loss_reduction(c), [&](const Indices& at) {
-    const Ex value = loss(l.read_broadcast(x, at), convert(l.read_broadcast(target, at), wide), at);
+  c.add_result(reduced_loss(l, type, shape, loss_reduction(c), [&](const Indices& at) {
+    const Scalar value = loss(l.read_broadcast(x, at), convert(l.read_broadcast(target, at), wide), at);
     return weight ? value * convert(l.read_broadcast(*weight, at), wide) : value;
   }));
 }
 
 void binary_cross_entropy(OpCall& c) {
-  weighted_pair_loss(c, [](Ex x, Ex t, const Indices&) {
-    const Ex yes = max(call(Function::log, x), -100.0), no = max(call(Function::log1p, -x), -100.0);
+  weighted_pair_loss(c, [](Scalar x, Scalar t, const Indices&) {
+    const Scalar yes = max(call(Function::log, x), -100.0), no = max(call(Function::log1p, -x), -100.0);
     return (t - 1.0) * no - t * yes;
   });
 }
@@ -87,8 +89,8 @@ void binary_cross_entropy(OpCall& c) {
 void binary_cross_entropy_with_logits(OpCall& c) {
   Lowering& l = c.lowering();
   const auto positive = c.tensor_if("pos_weight");
-  weighted_pair_loss(c, [&](Ex x, Ex t, const Indices& at) {
-    const Ex miss = call(Function::softplus, -x);
+  weighted_pair_loss(c, [&](Scalar x, Scalar t, const Indices& at) {
+    const Scalar miss = call(Function::softplus, -x);
     if (!positive) return (1.0 - t) * x + miss;
     return (1.0 - t) * x + ((convert(l.read_broadcast(*positive, at), x.type) - 1.0) * t + 1.0) * miss;
   });
@@ -97,49 +99,50 @@ void binary_cross_entropy_with_logits(OpCall& c) {
 void kl_div(OpCall& c) {
   Lowering& l = c.lowering();
   const bool log_target = c.flag("log_target", false);
-  const auto loss = [&](Ex x, Ex t) {
+  const auto loss = [&](Scalar x, Scalar t) {
     if (log_target) return call(Function::exp, t) * (t - x);
     return select(t == 0.0, 0.0, t * call(Function::log, t)) - t * x;
   };
   if (c.text("reduction", "") != "batchmean") return pair_loss(c, "self", "target", loss);
-  const Tensor x = c.tensor("self"), sum = pair_loss(l, x, c.tensor("target"), LossReduction::sum, loss);
+  const SymbolicTensor x = c.tensor("self"), sum = pair_loss(l, x, c.tensor("target"), LossReduction::sum, loss);
   require(x.rank() >= 1, "a mean over a batch needs a batch");
-  c.give(l.map(sum.dtype, {}, [&](const Indices&) { return l.read(sum, {}) / double(x.shape[0]); }));
+  c.add_result(l.map(sum.dtype, {}, [&](const Indices&) { return l.read(sum, {}) / double(x.shape[0]); }));
 }
 
 void poisson_nll(OpCall& c) {
   const bool log_input = c.flag("log_input", true), full = c.flag("full", false);
   const double eps = c.number("eps", 1e-8);
-  pair_loss(c, "input", "target", [&](Ex x, Ex t) {
-    const Ex loss = log_input ? call(Function::exp, x) - t * x : x - t * call(Function::log, x + eps);
+  pair_loss(c, "input", "target", [&](Scalar x, Scalar t) {
+    const Scalar loss = log_input ? call(Function::exp, x) - t * x : x - t * call(Function::log, x + eps);
     if (!full) return loss;
-    const Ex stirling = t * call(Function::log, t) - t + call(Function::log, t * (2 * std::numbers::pi)) * 0.5;
+    const Scalar stirling = t * call(Function::log, t) - t + call(Function::log, t * (2 * std::numbers::pi)) * 0.5;
     return loss + select(t <= 1.0, 0.0, stirling);
   });
 }
 
 void hinge_embedding(OpCall& c) {
   const double margin = c.number("margin", 1);
-  pair_loss(c, "self", "target",
-            [&](Ex x, Ex t) { return select(t != 1.0, positive_part(margin - x), 0.0) + select(t != -1.0, x, 0.0); });
+  pair_loss(c, "self", "target", [&](Scalar x, Scalar t) {
+    return select(t != 1.0, positive_part(margin - x), 0.0) + select(t != -1.0, x, 0.0);
+  });
 }
 
 void margin_ranking(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
+  const SymbolicTensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
   const double margin = c.number("margin", 0);
   const DType type = result_type({{a, {}}, {b, {}}, {target, {}}}), wide = compute_type(type);
-  c.give(reduced_loss(l, type, broadcast(broadcast(a.shape, b.shape), target.shape), loss_reduction(c),
-                      [&](const Indices& at) {
-                        const auto read = [&](const Tensor& t) { return convert(l.read_broadcast(t, at), wide); };
-                        return positive_part(read(target) * (read(b) - read(a)) + margin);
-                      }));
+  c.add_result(reduced_loss(
+      l, type, broadcast(broadcast(a.shape, b.shape), target.shape), loss_reduction(c), [&](const Indices& at) {
+        const auto read = [&](const SymbolicTensor& t) { return convert(l.read_broadcast(t, at), wide); };
+        return positive_part(read(target) * (read(b) - read(a)) + margin);
+      }));
 }
 
 // ---- of vectors ----
 
 // |a - b + eps|_p along the last dimension.
-Tensor pair_distance(Lowering& l, const Tensor& a, const Tensor& b, double p, double eps) {
+SymbolicTensor pair_distance(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, double p, double eps) {
   const Shape shape = broadcast(a.shape, b.shape);
   require(!shape.empty(), "a distance needs tensors of rank 1 or more");
   const DType wide = compute_type(a.dtype);
@@ -150,35 +153,38 @@ Tensor pair_distance(Lowering& l, const Tensor& a, const Tensor& b, double p, do
 
 void triplet_margin(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor anchor = c.tensor("anchor"), positive = c.tensor("positive"), negative = c.tensor("negative");
+  const SymbolicTensor anchor = c.tensor("anchor"), positive = c.tensor("positive"), negative = c.tensor("negative");
   const double p = c.number("p", 2), eps = c.number("eps", 1e-6), margin = c.number("margin", 1);
   const bool swap = c.flag("swap", false);
-  const Tensor near = pair_distance(l, anchor, positive, p, eps), far = pair_distance(l, anchor, negative, p, eps);
-  const Tensor other = swap ? pair_distance(l, positive, negative, p, eps) : far;
-  c.give(reduced_loss(l, anchor.dtype, broadcast(near.shape, far.shape), loss_reduction(c), [&](const Indices& at) {
-    const Ex distance = swap ? min(l.read_broadcast(far, at), l.read_broadcast(other, at)) : l.read_broadcast(far, at);
-    return positive_part(l.read_broadcast(near, at) - distance + margin);
-  }));
+  const SymbolicTensor near = pair_distance(l, anchor, positive, p, eps),
+                       far = pair_distance(l, anchor, negative, p, eps);
+  const SymbolicTensor other = swap ? pair_distance(l, positive, negative, p, eps) : far;
+  c.add_result(
+      reduced_loss(l, anchor.dtype, broadcast(near.shape, far.shape), loss_reduction(c), [&](const Indices& at) {
+        const Scalar distance =
+            swap ? min(l.read_broadcast(far, at), l.read_broadcast(other, at)) : l.read_broadcast(far, at);
+        return positive_part(l.read_broadcast(near, at) - distance + margin);
+      }));
 }
 
 void cosine_embedding(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
+  const SymbolicTensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
   const DType type = result_type({{a, {}}, {b, {}}}), wide = compute_type(type);
   const Shape shape = broadcast(a.shape, b.shape);
   require(!shape.empty(), "a cosine needs tensors of rank 1 or more");
   const ReducedDims dims = reduced_dims(shape, {target.shape.empty() ? 0 : 1});
-  const auto dot = [&](const Tensor& u, const Tensor& v) {
+  const auto dot = [&](const SymbolicTensor& u, const SymbolicTensor& v) {
     return reduce_dims(l, wide, Reducer::sum, dims, false, [&](const Indices& at) {
       return convert(l.read_broadcast(u, at), wide) * convert(l.read_broadcast(v, at), wide);
     });
   };
-  const Tensor product = dot(a, b), length_a = dot(a, a), length_b = dot(b, b);
+  const SymbolicTensor product = dot(a, b), length_a = dot(a, a), length_b = dot(b, b);
   const double margin = c.number("margin", 0), eps = 1e-12;
-  c.give(reduced_loss(l, type, broadcast(product.shape, target.shape), loss_reduction(c), [&](const Indices& at) {
-    const auto read = [&](const Tensor& t) { return l.read_broadcast(t, at); };
-    const Ex cosine = read(product) / call(Function::sqrt, (read(length_a) + eps) * (read(length_b) + eps));
-    const Ex sign = convert(read(target), wide);
+  c.add_result(reduced_loss(l, type, broadcast(product.shape, target.shape), loss_reduction(c), [&](const Indices& at) {
+    const auto read = [&](const SymbolicTensor& t) { return l.read_broadcast(t, at); };
+    const Scalar cosine = read(product) / call(Function::sqrt, (read(length_a) + eps) * (read(length_b) + eps));
+    const Scalar sign = convert(read(target), wide);
     return select(sign == 1.0, 1.0 - cosine, select(sign == -1.0, positive_part(cosine - margin), 0.0));
   }));
 }
@@ -187,9 +193,10 @@ void cosine_embedding(OpCall& c) {
 
 void register_loss(Registry& r) {
   r.add("mse_loss", "self, target, reduction",
-        [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return square(x - t); }); });
-  r.add("l1_loss", "self, target, reduction",
-        [](OpCall& c) { pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::abs, x - t); }); });
+        [](OpCall& c) { pair_loss(c, "self", "target", [](Scalar x, Scalar t) { return square(x - t); }); });
+  r.add("l1_loss", "self, target, reduction", [](OpCall& c) {
+    pair_loss(c, "self", "target", [](Scalar x, Scalar t) { return call(Function::abs, x - t); });
+  });
   r.add("smooth_l1_loss", "self, target, reduction, beta", smooth_l1);
   r.add("huber_loss", "self, target, reduction, delta", huber);
   r.add("binary_cross_entropy", "self, target, weight, reduction", binary_cross_entropy);
@@ -198,7 +205,8 @@ void register_loss(Registry& r) {
   r.add("kl_div", "self, target, reduction, log_target", kl_div);
   r.add("poisson_nll_loss", "input, target, log_input, full, eps, reduction", poisson_nll);
   r.add("soft_margin_loss", "self, target, reduction", [](OpCall& c) {
-    pair_loss(c, "self", "target", [](Ex x, Ex t) { return call(Function::log1p, call(Function::exp, -(t * x))); });
+    pair_loss(c, "self", "target",
+              [](Scalar x, Scalar t) { return call(Function::log1p, call(Function::exp, -(t * x))); });
   });
   r.add("hinge_embedding_loss", "self, target, margin, reduction", hinge_embedding);
   r.add("margin_ranking_loss", "input1, input2, target, margin, reduction", margin_ranking);

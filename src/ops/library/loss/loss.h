@@ -9,22 +9,23 @@ enum class LossReduction : uint8_t { none, mean, sum };
 LossReduction loss_reduction(const OpCall& c);  // ATen's 0, 1, 2 or the name
 
 // The loss of every element of `shape`, or their sum or mean.
-Tensor reduced_loss(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction, const ElementAt& element);
+SymbolicTensor reduced_loss(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction,
+                            const ElementAt& element);
 
 // Labels for [N, C, ...] or [C]: the class dimension goes away. Labels equal to `ignore` do not count.
 struct Labels {
-  Tensor scores;
-  Tensor labels;
-  std::optional<Tensor> weight;  // per class
+  SymbolicTensor scores;
+  SymbolicTensor labels;
+  std::optional<SymbolicTensor> weight;  // per class
   int64_t ignore = -100;
   size_t class_dim = 0;
 
   int64_t classes() const { return scores.shape[class_dim]; }
-  Ex counts(Lowering& l, const Indices& at) const;              // is not ignored
-  Ix label(Lowering& l, const Indices& at) const;               // 0 where ignored
-  Indices scores_at(const Indices& at, const Ix& label) const;  // the label's coordinates in `scores`
+  Scalar counts(Lowering& l, const Indices& at) const;                 // is not ignored
+  Subscript label(Lowering& l, const Indices& at) const;               // 0 where ignored
+  Indices scores_at(const Indices& at, const Subscript& label) const;  // the label's coordinates in `scores`
   // The weight of the label, 0 where ignored, in the compute type of the scores.
-  Ex label_weight(Lowering& l, const Indices& at) const;
+  Scalar label_weight(Lowering& l, const Indices& at) const;
 };
 Labels labels_of(const OpCall& c);
 

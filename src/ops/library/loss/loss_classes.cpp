@@ -24,42 +24,42 @@ Labels labels_of(const OpCall& c) {
   return s;
 }
 
-Ex Labels::counts(Lowering& l, const Indices& at) const {
-  const Ex label = l.read(labels, at);
+Scalar Labels::counts(Lowering& l, const Indices& at) const {
+  const Scalar label = l.read(labels, at);
   return label != number(label, ignore);
 }
 
-Ix Labels::label(Lowering& l, const Indices& at) const {
-  const Ex own = convert(l.read(labels, at), DType::i64);
+Subscript Labels::label(Lowering& l, const Indices& at) const {
+  const Scalar own = convert(l.read(labels, at), DType::i64);
   // An ignored label may be no class at all.
   return l.index(select(own == number(own, ignore), 0.0, own), {0, std::max<int64_t>(classes() - 1, 0)});
 }
 
-Indices Labels::scores_at(const Indices& at, const Ix& label) const {
+Indices Labels::scores_at(const Indices& at, const Subscript& label) const {
   if (scores.rank() == 1) return {label};
   Indices result = at;
   result.insert(result.begin() + 1, label);
   return result;
 }
 
-Ex Labels::label_weight(Lowering& l, const Indices& at) const {
+Scalar Labels::label_weight(Lowering& l, const Indices& at) const {
   const DType wide = compute_type(scores.dtype);
-  const Ex counted = counts(l, at);
+  const Scalar counted = counts(l, at);
   return weight ? select(counted, convert(l.read(*weight, {label(l, at)}), wide), 0.0) : convert(counted, wide);
 }
 
 namespace {
 
-Tensor total_weight(Lowering& l, const Labels& s, DType dtype) {
+SymbolicTensor total_weight(Lowering& l, const Labels& s, DType dtype) {
   return reduce_dims(l, dtype, Reducer::sum, all_dims(s.labels.shape), false,
                      [&](const Indices& at) { return s.label_weight(l, at); });
 }
 
 // The losses as they are, their sum, or their sum over the weight of all labels.
-Tensor by_weight(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction, const Tensor& weight,
-                 const ElementAt& element) {
+SymbolicTensor by_weight(Lowering& l, DType dtype, const Shape& shape, LossReduction reduction,
+                         const SymbolicTensor& weight, const ElementAt& element) {
   if (reduction != LossReduction::mean) return reduced_loss(l, dtype, shape, reduction, element);
-  const Tensor sum = reduced_loss(l, compute_type(dtype), shape, LossReduction::sum, element);
+  const SymbolicTensor sum = reduced_loss(l, compute_type(dtype), shape, LossReduction::sum, element);
   return l.map(dtype, {}, [&](const Indices&) { return l.read(sum, {}) / l.read(weight, {}); });
 }
 
@@ -72,19 +72,20 @@ void nll_loss(OpCall& c, bool with_total) {
   const DType type = s.scores.dtype, wide = compute_type(type);
   // PyTorch leaves the total at 0 where every sample keeps its own loss.
   const bool batch_kept = reduction == LossReduction::none && s.scores.rank() > 1;
-  Tensor total;
+  SymbolicTensor total;
   if (reduction == LossReduction::mean || (with_total && !batch_kept)) total = total_weight(l, s, wide);
   const auto loss = [&](const Indices& at) {
-    const Ex score = l.read(s.scores, s.scores_at(at, s.label(l, at)));
+    const Scalar score = l.read(s.scores, s.scores_at(at, s.label(l, at)));
     return select(s.counts(l, at), -(s.weight ? score * s.label_weight(l, at) : score), 0.0);
   };
   const Shape shape = s.scores.rank() == 1 && reduction == LossReduction::none ? Shape{} : s.labels.shape;
-  const Tensor result = by_weight(l, type, s.labels.shape, reduction, total, loss);
-  c.give(reduction == LossReduction::none ? l.reshape(result, shape) : result);
+  const SymbolicTensor result = by_weight(l, type, s.labels.shape, reduction, total, loss);
+  c.add_result(reduction == LossReduction::none ? l.reshape(result, shape) : result);
   if (!with_total) return;
   if (batch_kept)
-    return c.give(l.map(type, {}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), type); }));
-  c.give(l.cast(total, type));
+    return c.add_result(
+        l.map(type, {}, [&](const Indices&) { return l.convert(l.literal(Literal::of(int64_t(0))), type); }));
+  c.add_result(l.cast(total, type));
 }
 
 // ---- cross entropy ----
@@ -92,23 +93,23 @@ void nll_loss(OpCall& c, bool with_total) {
 struct CrossEntropy {
   SoftmaxDim softmax;
   LogSum sum;
-  std::optional<Tensor> weight;
+  std::optional<SymbolicTensor> weight;
   double smoothing = 0;
   size_t class_dim = 0;
   DType wide;
 
   // log softmax(x)
-  Ex log_probability(Lowering& l, const Indices& at) const {
+  Scalar log_probability(Lowering& l, const Indices& at) const {
     return l.read(softmax.x, at) - l.read_broadcast(sum.shift, at) - l.read_broadcast(sum.log_sum, at);
   }
-  Ex weighted(Lowering& l, Ex value, const Indices& at) const {
+  Scalar weighted(Lowering& l, Scalar value, const Indices& at) const {
     return weight ? value * convert(l.read(*weight, {at[class_dim]}), wide) : value;
   }
 };
 
 CrossEntropy cross_entropy_of(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   require(x.rank() >= 1, "scores have a dimension of classes");
   const size_t class_dim = x.rank() >= 2 ? 1 : 0;
   const SoftmaxDim softmax = softmax_dim(l, x, int64_t(class_dim));
@@ -124,35 +125,35 @@ void cross_entropy_of_labels(OpCall& c) {
   const Labels s = labels_of(c);
   const CrossEntropy e = cross_entropy_of(c);
   const LossReduction reduction = loss_reduction(c);
-  const Tensor total = reduction == LossReduction::mean ? total_weight(l, s, e.wide) : Tensor{};
-  Tensor smooth;
+  const SymbolicTensor total = reduction == LossReduction::mean ? total_weight(l, s, e.wide) : SymbolicTensor{};
+  SymbolicTensor smooth;
   if (e.smoothing > 0)
     smooth = reduce_dims(l, e.wide, Reducer::sum, e.softmax.dims, false,
                          [&](const Indices& at) { return e.weighted(l, e.log_probability(l, at), at); });
-  const Tensor result = by_weight(l, s.scores.dtype, s.labels.shape, reduction, total, [&](const Indices& at) {
-    const Ex score = e.log_probability(l, s.scores_at(at, s.label(l, at)));
-    Ex loss = s.weight ? score * s.label_weight(l, at) : score;
+  const SymbolicTensor result = by_weight(l, s.scores.dtype, s.labels.shape, reduction, total, [&](const Indices& at) {
+    const Scalar score = e.log_probability(l, s.scores_at(at, s.label(l, at)));
+    Scalar loss = s.weight ? score * s.label_weight(l, at) : score;
     if (e.smoothing > 0)
       loss = loss * (1 - e.smoothing) +
              l.read(smooth, s.scores.rank() == 1 ? Indices{} : at) * (e.smoothing / double(s.classes()));
     return select(s.counts(l, at), -loss, 0.0);
   });
-  c.give(reduction == LossReduction::none && s.scores.rank() == 1 ? l.reshape(result, {}) : result);
+  c.add_result(reduction == LossReduction::none && s.scores.rank() == 1 ? l.reshape(result, {}) : result);
 }
 
 void cross_entropy_of_probabilities(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor target = c.tensor("target");
+  const SymbolicTensor target = c.tensor("target");
   require(is_float(target.dtype), "probabilities are floats");
   const CrossEntropy e = cross_entropy_of(c);
   const double classes = double(e.softmax.x.shape[e.class_dim]);
-  const Tensor losses = reduce_dims(l, e.wide, Reducer::sum, e.softmax.dims, false, [&](const Indices& at) {
-    Ex share = convert(l.read(target, at), e.wide);
+  const SymbolicTensor losses = reduce_dims(l, e.wide, Reducer::sum, e.softmax.dims, false, [&](const Indices& at) {
+    Scalar share = convert(l.read(target, at), e.wide);
     if (e.smoothing > 0) share = share * (1 - e.smoothing) + e.smoothing / classes;
     return e.weighted(l, e.log_probability(l, at) * share, at);
   });
-  c.give(reduced_loss(l, e.softmax.x.dtype, losses.shape, loss_reduction(c),
-                      [&](const Indices& at) { return -l.read(losses, at); }));
+  c.add_result(reduced_loss(l, e.softmax.x.dtype, losses.shape, loss_reduction(c),
+                            [&](const Indices& at) { return -l.read(losses, at); }));
 }
 
 void cross_entropy(OpCall& c) {
@@ -166,8 +167,8 @@ void cross_entropy(OpCall& c) {
 
 // Scores as [N, C] and labels as [N, ...], also where there is one sample only.
 struct Samples {
-  Tensor scores;
-  Tensor labels;
+  SymbolicTensor scores;
+  SymbolicTensor labels;
   bool single = false;
 };
 Samples samples(OpCall& c) {
@@ -183,58 +184,61 @@ Samples samples(OpCall& c) {
 void multi_margin(OpCall& c) {
   Lowering& l = c.lowering();
   const Samples s = samples(c);
-  const Tensor labels = l.reshape(s.labels, {s.scores.shape[0]});
+  const SymbolicTensor labels = l.reshape(s.labels, {s.scores.shape[0]});
   const auto weight = c.tensor_if("weight");
   const double margin = c.number("margin", 1);
   const int64_t p = c.integer("p", 1), classes = s.scores.shape[1];
   require(p == 1 || p == 2, "the power of a margin loss is 1 or 2");
   const DType wide = compute_type(s.scores.dtype);
-  const auto label = [&](const Ix& n) { return l.index(l.read(labels, {n}), {0, std::max<int64_t>(classes - 1, 0)}); };
-  const Tensor sums =
+  const auto label = [&](const Subscript& n) {
+    return l.index(l.read(labels, {n}), {0, std::max<int64_t>(classes - 1, 0)});
+  };
+  const SymbolicTensor sums =
       l.reduce(wide, {s.scores.shape[0]}, Reducer::sum, {classes}, [&](const Indices& i, const Indices& k) {
-        const Ex excess = max(l.read(s.scores, {i[0], k[0]}) - l.read(s.scores, {i[0], label(i[0])}) + margin, 0.0);
-        const Ex own = convert(l.read(labels, i), DType::i64) == value(k[0]);
+        const Scalar excess = max(l.read(s.scores, {i[0], k[0]}) - l.read(s.scores, {i[0], label(i[0])}) + margin, 0.0);
+        const Scalar own = convert(l.read(labels, i), DType::i64) == value(k[0]);
         return select(own, 0.0, p == 1 ? excess : excess * excess);
       });
-  const Tensor result = reduced_loss(l, s.scores.dtype, sums.shape, loss_reduction(c), [&](const Indices& i) {
-    const Ex average = l.read(sums, i) / double(classes);
+  const SymbolicTensor result = reduced_loss(l, s.scores.dtype, sums.shape, loss_reduction(c), [&](const Indices& i) {
+    const Scalar average = l.read(sums, i) / double(classes);
     return weight ? average * convert(l.read(*weight, {label(i[0])}), wide) : average;
   });
-  c.give(loss_reduction(c) == LossReduction::none && s.single && s.labels.shape.empty() ? l.reshape(result, {})
-                                                                                        : result);
+  c.add_result(loss_reduction(c) == LossReduction::none && s.single && s.labels.shape.empty() ? l.reshape(result, {})
+                                                                                              : result);
 }
 
 void multilabel_margin(OpCall& c, bool with_targets) {
   Lowering& l = c.lowering();
   const Samples s = samples(c);
   require(s.labels.size() == s.scores.size(), "a multilabel margin loss has as many labels as scores");
-  const Tensor labels = l.reshape(s.labels, s.scores.shape);
+  const SymbolicTensor labels = l.reshape(s.labels, s.scores.shape);
   const int64_t batch = s.scores.shape[0], classes = s.scores.shape[1];
   const DType type = s.scores.dtype, wide = compute_type(type);
   const auto label = [&](const Indices& at) { return convert(l.read(labels, at), DType::i64); };
   // Labels count up to the first negative one.
-  const Tensor counts = l.scan(DType::boolean, labels.shape, 1, [&](const Indices& at, const Lowering::Self& self) {
-    return self(1, Literal::of_bool(true)) && label(at) >= 0.0;
-  });
-  const Tensor is_target = l.scatter(
+  const SymbolicTensor counts =
+      l.scan(DType::boolean, labels.shape, 1, [&](const Indices& at, const Lowering::Self& self) {
+        return self(1, Literal::of_bool(true)) && label(at) >= 0.0;
+      });
+  const SymbolicTensor is_target = l.scatter(
       type, labels.shape, Literal::of(int64_t(0)), Reducer::set, labels.shape,
       [&](const Indices& at) {
-        const Ex place = select(l.read(counts, at), label(at), -1.0);
+        const Scalar place = select(l.read(counts, at), label(at), -1.0);
         return ScatterWrite{{at[0], l.index(place)}, l.convert(l.literal(Literal::of(int64_t(1))), type)};
       },
       true);
-  const Tensor sums =
+  const SymbolicTensor sums =
       l.reduce(wide, {batch}, Reducer::sum, {classes, classes}, [&](const Indices& n, const Indices& r) {
         const Indices at{n[0], r[0]}, other{n[0], r[1]};
-        const Ex counted = l.read(counts, at);
-        const Ix own = l.index(select(counted, label(at), 0.0), {0, std::max<int64_t>(classes - 1, 0)});
-        const Ex excess = max(l.read(s.scores, other) - l.read(s.scores, {n[0], own}) + 1.0, 0.0);
+        const Scalar counted = l.read(counts, at);
+        const Subscript own = l.index(select(counted, label(at), 0.0), {0, std::max<int64_t>(classes - 1, 0)});
+        const Scalar excess = max(l.read(s.scores, other) - l.read(s.scores, {n[0], own}) + 1.0, 0.0);
         return select(counted && l.read(is_target, other) == 0.0, excess, 0.0);
       });
-  const Tensor result = reduced_loss(l, type, sums.shape, loss_reduction(c),
-                                     [&](const Indices& i) { return l.read(sums, i) / double(classes); });
-  c.give(loss_reduction(c) == LossReduction::none && s.single ? l.reshape(result, {}) : result);
-  if (with_targets) c.give(l.reshape(is_target, s.labels.shape));
+  const SymbolicTensor result = reduced_loss(l, type, sums.shape, loss_reduction(c),
+                                             [&](const Indices& i) { return l.read(sums, i) / double(classes); });
+  c.add_result(loss_reduction(c) == LossReduction::none && s.single ? l.reshape(result, {}) : result);
+  if (with_targets) c.add_result(l.reshape(is_target, s.labels.shape));
 }
 
 }  // namespace
@@ -251,7 +255,7 @@ void register_class_losses(Registry& r) {
   r.add("multilabel_margin_loss_forward", "self, target, reduction", [](OpCall& c) { multilabel_margin(c, true); });
   r.add("ctc_loss", "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity",
         [](OpCall& c) {
-          give_opaque(c, "ctc_loss", {c.tensor("log_probs"), c.tensor("targets")});
+          add_opaque_results(c, "ctc_loss", {c.tensor("log_probs"), c.tensor("targets")});
         },
         {"_ctc_loss", "_cudnn_ctc_loss"});
 }

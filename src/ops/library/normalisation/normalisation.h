@@ -7,34 +7,34 @@ namespace lightline::ops {
 
 // (x - mean) * scale * weight + bias, computed in x's compute type and stored as `dtype`; every operand broadcasts against x.
 struct NormOperands {
-  std::optional<Tensor> mean;
-  Tensor scale;
-  std::optional<Tensor> weight;
-  std::optional<Tensor> bias;
+  std::optional<SymbolicTensor> mean;
+  SymbolicTensor scale;
+  std::optional<SymbolicTensor> weight;
+  std::optional<SymbolicTensor> bias;
 };
-Tensor normalised(Lowering& l, const Tensor& x, DType dtype, const NormOperands& operands);
+SymbolicTensor normalised(Lowering& l, const SymbolicTensor& x, DType dtype, const NormOperands& operands);
 
 // 1 / sqrt(squares / count + eps), elementwise, in the compute type.
-Tensor inverse_deviation(Lowering& l, const Tensor& squares, double count, double eps);
+SymbolicTensor inverse_deviation(Lowering& l, const SymbolicTensor& squares, double count, double eps);
 
 // A tensor per channel, so that it broadcasts against [N, C, ...] of the given rank.
-Tensor per_channel(Lowering& l, const Tensor& vector, int64_t rank);
+SymbolicTensor per_channel(Lowering& l, const SymbolicTensor& vector, int64_t rank);
 ReducedDims all_but_channel(const Shape& shape);
 // The product of two tensors that broadcast, in the compute type: a scale and its weight.
-Tensor scaled(Lowering& l, const Tensor& scale, const std::optional<Tensor>& weight);
+SymbolicTensor scaled(Lowering& l, const SymbolicTensor& scale, const std::optional<SymbolicTensor>& weight);
 
 // Group norm's view of [N, C, ...]: [N, G, C / G, ...].
-Tensor grouped(Lowering& l, const Tensor& x, int64_t groups);
+SymbolicTensor grouped(Lowering& l, const SymbolicTensor& x, int64_t groups);
 // [N, G] seen as [N, C, 1, ...].
-Tensor spread_groups(Lowering& l, const Tensor& statistic, int64_t channels, int64_t rank);
+SymbolicTensor spread_groups(Lowering& l, const SymbolicTensor& statistic, int64_t channels, int64_t rank);
 
 // A statistic as result `i`: in the recorded dtype where there is one, and empty where that is recorded.
-void give_statistic(OpCall& c, size_t i, const Tensor& statistic, const Shape& shape);
+void add_statistic(OpCall& c, size_t i, const SymbolicTensor& statistic, const Shape& shape);
 
 // The dimensions that layer norm and RMS norm reduce.
-ReducedDims normalised_dims(const OpCall& c, const Tensor& x);
+ReducedDims normalised_dims(const OpCall& c, const SymbolicTensor& x);
 // The norm over all dimensions but one; -1 as written means over all.
-Tensor norm_except(Lowering& l, const Tensor& v, double p, int64_t dim);
+SymbolicTensor norm_except(Lowering& l, const SymbolicTensor& v, double p, int64_t dim);
 
 void register_batch_normalisation(Registry& r);
 void register_normalisation_backward(Registry& r);

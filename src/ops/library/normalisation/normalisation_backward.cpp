@@ -12,19 +12,19 @@ bool wanted(const OpCall& c, size_t i) {
   const std::vector<int64_t> mask = c.integers("output_mask", {});
   return i >= mask.size() || mask[i] != 0;
 }
-void give_if(OpCall& c, bool condition, const std::function<Tensor()>& make) {
+void give_if(OpCall& c, bool condition, const std::function<SymbolicTensor()>& make) {
   if (condition)
-    c.give(make());
+    c.add_result(make());
   else
-    c.give_nothing();
+    c.add_empty_result();
 }
 
 struct Operands {
-  Tensor grad;
-  Tensor x;
-  std::optional<Tensor> weight;  // these three broadcast against x
-  std::optional<Tensor> mean;
-  Tensor rstd;
+  SymbolicTensor grad;
+  SymbolicTensor x;
+  std::optional<SymbolicTensor> weight;  // these three broadcast against x
+  std::optional<SymbolicTensor> mean;
+  SymbolicTensor rstd;
 };
 
 class NormGradient {
@@ -43,25 +43,25 @@ class NormGradient {
                     : o.grad;
   }
 
-  const Tensor& x_hat() const { return x_hat_; }
-  const Tensor& weighted() const { return weighted_; }
+  const SymbolicTensor& x_hat() const { return x_hat_; }
+  const SymbolicTensor& weighted() const { return weighted_; }
 
   // sum of grad * x_hat
-  Tensor weight_gradient(DType dtype, const ReducedDims& dims, const Shape& shape) {
-    const Tensor sum = reduce_dims(l_, dtype, Reducer::sum, dims, false,
-                                   [&](const Indices& at) { return l_.read(grad_, at) * l_.read(x_hat_, at); });
+  SymbolicTensor weight_gradient(DType dtype, const ReducedDims& dims, const Shape& shape) {
+    const SymbolicTensor sum = reduce_dims(l_, dtype, Reducer::sum, dims, false,
+                                           [&](const Indices& at) { return l_.read(grad_, at) * l_.read(x_hat_, at); });
     return l_.reshape(sum, shape);
   }
-  Tensor bias_gradient(DType dtype, const ReducedDims& dims, const Shape& shape) {
-    const Tensor sum =
+  SymbolicTensor bias_gradient(DType dtype, const ReducedDims& dims, const Shape& shape) {
+    const SymbolicTensor sum =
         reduce_dims(l_, dtype, Reducer::sum, dims, false, [&](const Indices& at) { return l_.read(grad_, at); });
     return l_.reshape(sum, shape);
   }
   // `mean` and `dot`: the means of g and of g * x_hat, which broadcast against x.
-  Tensor input_gradient(const std::optional<Tensor>& mean, const Tensor& dot) {
+  SymbolicTensor input_gradient(const std::optional<SymbolicTensor>& mean, const SymbolicTensor& dot) {
     const DType wide = compute_type(dtype_);
     return l_.map(dtype_, x_hat_.shape, [&](const Indices& at) {
-      Ex value = l_.read(weighted_, at);
+      Scalar value = l_.read(weighted_, at);
       if (mean) value = value - l_.read_broadcast(*mean, at);
       return (value - l_.read(x_hat_, at) * l_.read_broadcast(dot, at)) * convert(l_.read_broadcast(rstd_, at), wide);
     });
@@ -69,17 +69,17 @@ class NormGradient {
 
  private:
   Lowering& l_;
-  Tensor grad_;
+  SymbolicTensor grad_;
   DType dtype_;
-  Tensor rstd_;
-  Tensor x_hat_;
-  Tensor weighted_;
+  SymbolicTensor rstd_;
+  SymbolicTensor x_hat_;
+  SymbolicTensor weighted_;
 };
 
-Tensor mean_of(Lowering& l, const Tensor& x, const ReducedDims& dims) {
+SymbolicTensor mean_of(Lowering& l, const SymbolicTensor& x, const ReducedDims& dims) {
   return mean_dims(l, compute_type(x.dtype), dims, true, [&](const Indices& at) { return l.read(x, at); });
 }
-Tensor mean_of_product(Lowering& l, const Tensor& a, const Tensor& b, const ReducedDims& dims) {
+SymbolicTensor mean_of_product(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, const ReducedDims& dims) {
   return mean_dims(l, compute_type(a.dtype), dims, true,
                    [&](const Indices& at) { return l.read(a, at) * l.read(b, at); });
 }
@@ -115,10 +115,10 @@ void layer_norm_backward(OpCall& c, bool centred) {
 
 void group_norm_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input");
+  const SymbolicTensor x = c.tensor("input");
   const int64_t groups = c.integer("group");
   const auto weight = c.tensor_if("weight");
-  const auto spread = [&](const Tensor& t) { return spread_groups(l, t, x.shape[1], x.rank()); };
+  const auto spread = [&](const SymbolicTensor& t) { return spread_groups(l, t, x.shape[1], x.rank()); };
   require(x.rank() >= 2, "group norm needs a tensor of rank 2 or more");
   NormGradient gradient(
       l, {c.tensor("grad_out"), x, weight ? std::optional(per_channel(l, *weight, x.rank())) : std::nullopt,
@@ -126,9 +126,9 @@ void group_norm_backward(OpCall& c) {
   const ReducedDims channel = all_but_channel(x.shape);
   const DType parameter = weight ? weight->dtype : x.dtype;
   give_if(c, wanted(c, 0), [&] {
-    const Tensor g = grouped(l, gradient.weighted(), groups), x_hat = grouped(l, gradient.x_hat(), groups);
+    const SymbolicTensor g = grouped(l, gradient.weighted(), groups), x_hat = grouped(l, gradient.x_hat(), groups);
     const ReducedDims dims = trailing_dims(g.shape, 2);
-    const auto flat = [&](const Tensor& t) { return spread(l.reshape(t, {x.shape[0], groups})); };
+    const auto flat = [&](const SymbolicTensor& t) { return spread(l.reshape(t, {x.shape[0], groups})); };
     return gradient.input_gradient(flat(mean_of(l, g, dims)), flat(mean_of_product(l, g, x_hat, dims)));
   });
   give_if(c, wanted(c, 1),
@@ -146,22 +146,22 @@ struct BatchNormBackward {
 
 void batch_norm_backward(OpCall& c, const BatchNormBackward& names) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input"), grad = c.tensor(names.grad);
+  const SymbolicTensor x = c.tensor("input"), grad = c.tensor(names.grad);
   const bool train = names.train.empty() || c.flag(names.train, true);
   const auto weight = c.tensor_if("weight");
-  const Tensor mean = train ? c.tensor("save_mean") : c.tensor("running_mean");
-  const Tensor inverse =
+  const SymbolicTensor mean = train ? c.tensor("save_mean") : c.tensor("running_mean");
+  const SymbolicTensor inverse =
       train ? c.tensor(names.inverse) : inverse_deviation(l, c.tensor("running_var"), 1, c.number(names.eps, 1e-5));
-  const auto channel = [&](const Tensor& t) { return per_channel(l, t, x.rank()); };
+  const auto channel = [&](const SymbolicTensor& t) { return per_channel(l, t, x.rank()); };
   const ReducedDims dims = all_but_channel(x.shape);
   const DType parameter = weight ? weight->dtype : mean.dtype;
   // The weight is one value per channel, so it multiplies the result instead of the gradient.
-  const Tensor scale = channel(scaled(l, l.cast(inverse, compute_type(inverse.dtype)), weight));
+  const SymbolicTensor scale = channel(scaled(l, l.cast(inverse, compute_type(inverse.dtype)), weight));
   NormGradient gradient(l, {grad, x, {}, channel(mean), channel(inverse)});
   give_if(c, wanted(c, 0), [&] {
     if (!train)
       return l.map(x.dtype, x.shape, [&](const Indices& at) { return l.read(grad, at) * l.read_broadcast(scale, at); });
-    const Tensor average = mean_of(l, grad, dims), dot = mean_of_product(l, grad, gradient.x_hat(), dims);
+    const SymbolicTensor average = mean_of(l, grad, dims), dot = mean_of_product(l, grad, gradient.x_hat(), dims);
     return l.map(x.dtype, x.shape, [&](const Indices& at) {
       return (l.read(grad, at) - l.read_broadcast(average, at) -
               l.read(gradient.x_hat(), at) * l.read_broadcast(dot, at)) *
@@ -175,22 +175,24 @@ void batch_norm_backward(OpCall& c, const BatchNormBackward& names) {
 
 void weight_norm_backward(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_w"), v = c.tensor("saved_v"), g = c.tensor("saved_g"),
-               norms = c.tensor("saved_norms");
+  const SymbolicTensor grad = c.tensor("grad_w"), v = c.tensor("saved_v"), g = c.tensor("saved_g"),
+                       norms = c.tensor("saved_norms");
   require(grad.shape == v.shape && v.rank() >= 1, "the gradient and the weight have one shape");
   const DType wide = compute_type(v.dtype);
   ReducedDims dims = all_dims(v.shape);
   dims.reduced[size_t(wrap_dim(c.integer("dim"), v.rank()))] = false;
-  const Tensor dot = reduce_dims(l, wide, Reducer::sum, dims, true,
-                                 [&](const Indices& at) { return l.read(grad, at) * l.read(v, at); });
-  const Tensor norm = l.reshape(norms, dot.shape), length = l.reshape(g, dot.shape);
-  const auto read = [&](const Tensor& t, const Indices& at) { return convert(l.read_broadcast(t, at), wide); };
-  const Tensor scale = l.map(wide, dot.shape, [&](const Indices& i) { return read(length, i) / read(norm, i); });
-  const Tensor along =
+  const SymbolicTensor dot = reduce_dims(l, wide, Reducer::sum, dims, true,
+                                         [&](const Indices& at) { return l.read(grad, at) * l.read(v, at); });
+  const SymbolicTensor norm = l.reshape(norms, dot.shape), length = l.reshape(g, dot.shape);
+  const auto read = [&](const SymbolicTensor& t, const Indices& at) { return convert(l.read_broadcast(t, at), wide); };
+  const SymbolicTensor scale =
+      l.map(wide, dot.shape, [&](const Indices& i) { return read(length, i) / read(norm, i); });
+  const SymbolicTensor along =
       l.map(wide, dot.shape, [&](const Indices& i) { return read(dot, i) / (read(norm, i) * read(norm, i)); });
-  c.give(l.map(v.dtype, v.shape,
-               [&](const Indices& at) { return (read(grad, at) - read(v, at) * read(along, at)) * read(scale, at); }));
-  c.give(l.map(g.dtype, g.shape, [&](const Indices& i) {
+  c.add_result(l.map(v.dtype, v.shape, [&](const Indices& at) {
+    return (read(grad, at) - read(v, at) * read(along, at)) * read(scale, at);
+  }));
+  c.add_result(l.map(g.dtype, g.shape, [&](const Indices& i) {
     return read(l.reshape(dot, g.shape), i) / read(l.reshape(norms, g.shape), i);
   }));
 }

@@ -7,8 +7,8 @@ namespace lightline::ops {
 namespace {
 
 struct BatchNorm {
-  Tensor x;
-  std::optional<Tensor> weight, bias, running_mean, running_var;
+  SymbolicTensor x;
+  std::optional<SymbolicTensor> weight, bias, running_mean, running_var;
   bool training = false;
   double momentum = 0.1;
   double eps = 1e-5;
@@ -32,7 +32,7 @@ BatchNorm batch_norm_call(const OpCall& c, std::optional<bool> training) {
 }
 
 // (1 - momentum) * running + momentum * fresh
-Tensor updated(Lowering& l, const Tensor& running, const Tensor& fresh, double momentum) {
+SymbolicTensor updated(Lowering& l, const SymbolicTensor& running, const SymbolicTensor& fresh, double momentum) {
   const DType wide = compute_type(running.dtype);
   return l.map(running.dtype, running.shape, [&](const Indices& i) {
     return l.read(running, i) * (1 - momentum) + convert(l.read(fresh, i), wide) * momentum;
@@ -41,9 +41,9 @@ Tensor updated(Lowering& l, const Tensor& running, const Tensor& fresh, double m
 
 // Statistics per channel: shape [C], in the compute type.
 struct ChannelStatistics {
-  Tensor mean;
-  Tensor inverse;                           // 1 / standard deviation
-  std::optional<Tensor> new_mean, new_var;  // of training with running statistics
+  SymbolicTensor mean;
+  SymbolicTensor inverse;                           // 1 / standard deviation
+  std::optional<SymbolicTensor> new_mean, new_var;  // of training with running statistics
 };
 
 ChannelStatistics channel_statistics(Lowering& l, const BatchNorm& b) {
@@ -56,16 +56,16 @@ ChannelStatistics channel_statistics(Lowering& l, const BatchNorm& b) {
       l.reshape(m.mean, channels), l.reshape(inverse_deviation(l, m.squares, count, b.eps), channels), {}, {}};
   if (b.running_mean) s.new_mean = updated(l, *b.running_mean, s.mean, b.momentum);
   if (!b.running_var) return s;
-  const Tensor squares = l.reshape(m.squares, channels);
-  const Tensor unbiased =
+  const SymbolicTensor squares = l.reshape(m.squares, channels);
+  const SymbolicTensor unbiased =
       l.map(squares.dtype, channels, [&](const Indices& i) { return l.read(squares, i) / (count - 1); });
   s.new_var = updated(l, *b.running_var, unbiased, b.momentum);
   return s;
 }
 
-Tensor apply(Lowering& l, const BatchNorm& b, const ChannelStatistics& s) {
-  const auto channel = [&](const Tensor& t) { return per_channel(l, t, b.x.rank()); };
-  const Tensor scale = scaled(l, s.inverse, b.weight);
+SymbolicTensor apply(Lowering& l, const BatchNorm& b, const ChannelStatistics& s) {
+  const auto channel = [&](const SymbolicTensor& t) { return per_channel(l, t, b.x.rank()); };
+  const SymbolicTensor scale = scaled(l, s.inverse, b.weight);
   return normalised(l, b.x, b.x.dtype,
                     {channel(s.mean), channel(scale), {}, b.bias ? std::optional(channel(*b.bias)) : std::nullopt});
 }
@@ -83,7 +83,7 @@ void give_reserve(OpCall& c) {
   const auto recorded = c.recorded(c.results.size());
   const DType dtype = recorded ? recorded->dtype : DType::u8;
   const Shape shape = recorded ? recorded->shape : Shape{0};
-  c.give(c.lowering().map(dtype, shape, [&](const Indices&) {
+  c.add_result(c.lowering().map(dtype, shape, [&](const Indices&) {
     return c.lowering().convert(c.lowering().literal(Literal::of(int64_t(0))), dtype);
   }));
 }
@@ -92,16 +92,16 @@ void batch_norm(OpCall& c, const BatchNormForm& form) {
   Lowering& l = c.lowering();
   const BatchNorm b = batch_norm_call(c, form.training);
   const ChannelStatistics s = channel_statistics(l, b);
-  c.give(apply(l, b, s));
+  c.add_result(apply(l, b, s));
   if (form.statistics) {
-    give_statistic(c, 1, s.mean, s.mean.shape);
-    give_statistic(c, 2, s.inverse, s.inverse.shape);
+    add_statistic(c, 1, s.mean, s.mean.shape);
+    add_statistic(c, 2, s.inverse, s.inverse.shape);
   }
   if (form.reserve) give_reserve(c);
   if (form.update == Update::returned) {
     require(b.running_mean && b.running_var, "running statistics that are returned must be given");
-    c.give(s.new_mean ? *s.new_mean : l.copy(*b.running_mean));
-    c.give(s.new_var ? *s.new_var : l.copy(*b.running_var));
+    c.add_result(s.new_mean ? *s.new_mean : l.copy(*b.running_mean));
+    c.add_result(s.new_var ? *s.new_var : l.copy(*b.running_var));
     return;
   }
   if (s.new_mean) l.write(*b.running_mean, *s.new_mean);
@@ -111,10 +111,11 @@ void batch_norm(OpCall& c, const BatchNormForm& form) {
 // ---- instance norm ----
 
 // The running statistics take the average over the batch of what each instance would give.
-void update_from_instances(Lowering& l, const Tensor& running, const Tensor& statistic, double momentum) {
-  const Tensor by_instance = l.reshape(statistic, {statistic.shape[0], statistic.shape[1]});
-  const Tensor average = mean_dims(l, statistic.dtype, reduced_dims(by_instance.shape, {0}), false,
-                                   [&](const Indices& at) { return l.read(by_instance, at); });
+void update_from_instances(Lowering& l, const SymbolicTensor& running, const SymbolicTensor& statistic,
+                           double momentum) {
+  const SymbolicTensor by_instance = l.reshape(statistic, {statistic.shape[0], statistic.shape[1]});
+  const SymbolicTensor average = mean_dims(l, statistic.dtype, reduced_dims(by_instance.shape, {0}), false,
+                                           [&](const Indices& at) { return l.read(by_instance, at); });
   l.write(running, updated(l, running, average, momentum));
 }
 
@@ -122,18 +123,18 @@ void instance_norm(OpCall& c) {
   Lowering& l = c.lowering();
   const bool own_statistics = c.flag("use_input_stats", true);
   BatchNorm b = batch_norm_call(c, own_statistics);
-  if (!own_statistics) return c.give(apply(l, b, channel_statistics(l, b)));
+  if (!own_statistics) return c.add_result(apply(l, b, channel_statistics(l, b)));
   const ReducedDims dims = trailing_dims(b.x.shape, 2);
   const double count = double(dims.count());
   const Moments m = moments(l, b.x, dims);
-  const Tensor inverse = inverse_deviation(l, m.squares, count, b.eps);
-  const auto channel = [&](const std::optional<Tensor>& t) {
+  const SymbolicTensor inverse = inverse_deviation(l, m.squares, count, b.eps);
+  const auto channel = [&](const std::optional<SymbolicTensor>& t) {
     return t ? std::optional(per_channel(l, *t, b.x.rank())) : std::nullopt;
   };
-  c.give(normalised(l, b.x, b.x.dtype, {m.mean, scaled(l, inverse, channel(b.weight)), {}, channel(b.bias)}));
+  c.add_result(normalised(l, b.x, b.x.dtype, {m.mean, scaled(l, inverse, channel(b.weight)), {}, channel(b.bias)}));
   if (b.running_mean) update_from_instances(l, *b.running_mean, m.mean, b.momentum);
   if (!b.running_var) return;
-  const Tensor unbiased =
+  const SymbolicTensor unbiased =
       l.map(m.squares.dtype, m.squares.shape, [&](const Indices& i) { return l.read(m.squares, i) / (count - 1); });
   update_from_instances(l, *b.running_var, unbiased, b.momentum);
 }
@@ -142,17 +143,17 @@ void instance_norm(OpCall& c) {
 
 void batch_norm_stats(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("input");
+  const SymbolicTensor x = c.tensor("input");
   const ReducedDims dims = all_but_channel(x.shape);
   const Moments m = moments(l, x, dims);
-  give_statistic(c, 0, m.mean, {x.shape[1]});
-  give_statistic(c, 1, inverse_deviation(l, m.squares, double(dims.count()), c.number("eps", 1e-5)), {x.shape[1]});
+  add_statistic(c, 0, m.mean, {x.shape[1]});
+  add_statistic(c, 1, inverse_deviation(l, m.squares, double(dims.count()), c.number("eps", 1e-5)), {x.shape[1]});
 }
 
 void batch_norm_elemt(OpCall& c) {
   Lowering& l = c.lowering();
   const BatchNorm b{c.tensor("input"), c.tensor_if("weight"), c.tensor_if("bias"), {}, {}};
-  c.give(apply(l, b, {c.tensor("mean"), c.tensor("invstd"), {}, {}}));
+  c.add_result(apply(l, b, {c.tensor("mean"), c.tensor("invstd"), {}, {}}));
 }
 
 void batch_norm_update_stats(OpCall& c) {
@@ -161,12 +162,12 @@ void batch_norm_update_stats(OpCall& c) {
   const ReducedDims dims = all_but_channel(b.x.shape);
   const double count = double(dims.count());
   const Moments m = moments(l, b.x, dims);
-  const Tensor mean = l.reshape(m.mean, {b.x.shape[1]}), squares = l.reshape(m.squares, {b.x.shape[1]});
+  const SymbolicTensor mean = l.reshape(m.mean, {b.x.shape[1]}), squares = l.reshape(m.squares, {b.x.shape[1]});
   const auto variance = [&](double divisor) {
     return l.map(squares.dtype, squares.shape, [&](const Indices& i) { return l.read(squares, i) / divisor; });
   };
-  give_statistic(c, 0, mean, mean.shape);
-  give_statistic(c, 1, variance(count), mean.shape);
+  add_statistic(c, 0, mean, mean.shape);
+  add_statistic(c, 1, variance(count), mean.shape);
   if (b.running_mean) l.write(*b.running_mean, updated(l, *b.running_mean, mean, b.momentum));
   if (b.running_var) l.write(*b.running_var, updated(l, *b.running_var, variance(count - 1), b.momentum));
 }

@@ -13,7 +13,7 @@ struct Pads {
 };
 
 // PyTorch lists the last dimension first.
-Pads pads(const Tensor& x, const std::vector<int64_t>& list) {
+Pads pads(const SymbolicTensor& x, const std::vector<int64_t>& list) {
   require(list.size() % 2 == 0 && list.size() <= 2 * x.shape.size(), "padding needs two numbers per dimension");
   Pads result{std::vector<int64_t>(x.shape.size(), 0), std::vector<int64_t>(x.shape.size(), 0)};
   for (size_t k = 0; k < list.size() / 2; ++k) {
@@ -23,7 +23,7 @@ Pads pads(const Tensor& x, const std::vector<int64_t>& list) {
   return result;
 }
 
-Shape padded_shape(const Tensor& x, const Pads& p) {
+Shape padded_shape(const SymbolicTensor& x, const Pads& p) {
   Shape shape = x.shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (__builtin_add_overflow(shape[d], p.before[d], &shape[d]) ||
@@ -35,10 +35,10 @@ Shape padded_shape(const Tensor& x, const Pads& p) {
 }
 
 // The place that position `at` of an extent shows, which may lie outside.
-Ix folded(Lowering& l, const Ix& at, int64_t extent, Mode mode) {
-  const Range inside{0, extent - 1};
-  const Ex position = l.value(at);
-  const auto distance = [](Ex x) { return call(Function::abs, x); };
+Subscript folded(Lowering& l, const Subscript& at, int64_t extent, Mode mode) {
+  const Interval inside{0, extent - 1};
+  const Scalar position = l.value(at);
+  const auto distance = [](Scalar x) { return call(Function::abs, x); };
   switch (mode) {
     case Mode::reflect: return l.index(double(extent - 1) - distance(double(extent - 1) - distance(position)), inside);
     case Mode::replicate: return l.index(min(max(position, 0.0), double(extent - 1)), inside);
@@ -46,7 +46,7 @@ Ix folded(Lowering& l, const Ix& at, int64_t extent, Mode mode) {
   }
 }
 
-Tensor padded(OpCall& c, const Tensor& x, const Pads& p, Mode mode) {
+SymbolicTensor padded(OpCall& c, const SymbolicTensor& x, const Pads& p, Mode mode) {
   Lowering& l = c.lowering();
   for (size_t d = 0; d < x.shape.size(); ++d) {
     const int64_t most = std::max(p.before[d], p.after[d]);
@@ -70,7 +70,7 @@ Literal fill_for(OpCall& c, DType dtype) {
   return is_integer(dtype) ? Literal::of(int64_t(value)) : Literal::of(round_to(dtype, value));
 }
 
-Tensor padded_with_constant(OpCall& c, const Tensor& x, const Pads& p) {
+SymbolicTensor padded_with_constant(OpCall& c, const SymbolicTensor& x, const Pads& p) {
   return c.lowering().map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
     Indices at = i;
     for (size_t d = 0; d < at.size(); ++d) at[d] = i[d] - p.before[d];
@@ -79,20 +79,20 @@ Tensor padded_with_constant(OpCall& c, const Tensor& x, const Pads& p) {
 }
 
 void define_pad(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const std::string mode = c.text("mode", "constant");
   const Pads p = pads(x, c.integers("pad"));
-  if (mode == "constant") return c.give(padded_with_constant(c, x, p));
-  if (mode == "reflect") return c.give(padded(c, x, p, Mode::reflect));
-  if (mode == "replicate") return c.give(padded(c, x, p, Mode::replicate));
+  if (mode == "constant") return c.add_result(padded_with_constant(c, x, p));
+  if (mode == "reflect") return c.add_result(padded(c, x, p, Mode::reflect));
+  if (mode == "replicate") return c.add_result(padded(c, x, p, Mode::replicate));
   require(mode == "circular", "the padding mode is none of constant, reflect, replicate and circular");
-  c.give(padded(c, x, p, Mode::circular));
+  c.add_result(padded(c, x, p, Mode::circular));
 }
 
 Definition padding(Mode mode, const char* name) {
   return [=](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    c.give(padded(c, x, pads(x, c.integers(name)), mode));
+    const SymbolicTensor x = c.tensor("self");
+    c.add_result(padded(c, x, pads(x, c.integers(name)), mode));
   };
 }
 
@@ -100,17 +100,18 @@ Definition padding(Mode mode, const char* name) {
 Definition padding_backward(Mode mode) {
   return [mode](OpCall& c) {
     Lowering& l = c.lowering();
-    const Tensor gradient = c.tensor("grad_output"), x = c.tensor("self");
+    const SymbolicTensor gradient = c.tensor("grad_output"), x = c.tensor("self");
     const Pads p = pads(x, c.integers("padding"));
     require(gradient.shape == padded_shape(x, p), "the gradient does not have the padded shape");
-    c.give(l.scatter(x.dtype, x.shape, Literal::of(int64_t(0)), Reducer::sum, gradient.shape, [&](const Indices& i) {
-      Indices to = i;
-      for (size_t d = 0; d < to.size(); ++d) {
-        if (p.before[d] == 0 && p.after[d] == 0) continue;
-        to[d] = folded(l, i[d] - p.before[d], x.shape[d], mode);
-      }
-      return ScatterWrite{to, l.read(gradient, i)};
-    }));
+    c.add_result(
+        l.scatter(x.dtype, x.shape, Literal::of(int64_t(0)), Reducer::sum, gradient.shape, [&](const Indices& i) {
+          Indices to = i;
+          for (size_t d = 0; d < to.size(); ++d) {
+            if (p.before[d] == 0 && p.after[d] == 0) continue;
+            to[d] = folded(l, i[d] - p.before[d], x.shape[d], mode);
+          }
+          return ScatterWrite{to, l.read(gradient, i)};
+        }));
   };
 }
 
@@ -119,7 +120,7 @@ Definition padding_backward(Mode mode) {
 void register_padding(Registry& r) {
   r.add("pad", "self, pad, mode, value", define_pad);
   r.add("constant_pad_nd", "self, pad, value", [](OpCall& c) {
-    c.give(padded_with_constant(c, c.tensor("self"), pads(c.tensor("self"), c.integers("pad"))));
+    c.add_result(padded_with_constant(c, c.tensor("self"), pads(c.tensor("self"), c.integers("pad"))));
   });
   r.add("_pad_circular", "self, pad", padding(Mode::circular, "pad"));
   r.add("reflection_pad1d", "self, padding", padding(Mode::reflect, "padding"),

@@ -31,12 +31,12 @@ Indices Windows::at(const Indices& output, const Indices& taps) const {
   return result;
 }
 
-std::optional<Ex> Windows::counts(const Indices& output, const Indices& taps) const {
-  std::optional<Ex> result;
+std::optional<Scalar> Windows::counts(const Indices& output, const Indices& taps) const {
+  std::optional<Scalar> result;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].uneven) continue;
-    const Ix& o = output[lead.size() + i];
-    const Ex inside = value(dims[i].at(o, taps[i])) < value(dims[i].end(o));
+    const Subscript& o = output[lead.size() + i];
+    const Scalar inside = value(dims[i].at(o, taps[i])) < value(dims[i].end(o));
     result = result ? *result && inside : inside;
   }
   return result;
@@ -56,7 +56,7 @@ void require_setting(int64_t value, int64_t least, std::string_view what) {
   if (value < least || value > largest_setting) fail(fmt::format("the pool's {} is {}", what, value));
 }
 
-Windows windows_over(const Tensor& x, size_t spatial) {
+Windows windows_over(const SymbolicTensor& x, size_t spatial) {
   require(x.shape.size() == spatial + 1 || x.shape.size() == spatial + 2,
           fmt::format("a pool over {} dimensions needs a tensor of rank {} or {}, not {}", spatial, spatial + 1,
                       spatial + 2, x.rank()));
@@ -76,7 +76,7 @@ int64_t pooled_extent(const WindowDim& d, bool ceil_mode) {
 
 }  // namespace
 
-Windows sliding_windows(const OpCall& c, const Tensor& x, size_t spatial) {
+Windows sliding_windows(const OpCall& c, const SymbolicTensor& x, size_t spatial) {
   Windows w = windows_over(x, spatial);
   const auto kernel = c.integers("kernel_size", spatial, 1), padding = c.integers("padding", spatial, 0),
              dilation = c.integers("dilation", spatial, 1);
@@ -95,7 +95,7 @@ Windows sliding_windows(const OpCall& c, const Tensor& x, size_t spatial) {
   return w;
 }
 
-Windows adaptive_windows(const Tensor& x, const Shape& output) {
+Windows adaptive_windows(const SymbolicTensor& x, const Shape& output) {
   Windows w = windows_over(x, output.size());
   for (size_t i = 0; i < output.size(); ++i) {
     WindowDim& d = w.dims[i];
@@ -129,20 +129,20 @@ int64_t WindowSize::extent_if_constant(const WindowDim& d) const {
   return varies ? 0 : d.taps;
 }
 
-Ex WindowSize::at(Lowering& l, const Indices& output, DType wide) const {
+Scalar WindowSize::at(Lowering& l, const Indices& output, DType wide) const {
   const auto whole = [&](int64_t number) { return l.convert(l.literal(Literal::of(number)), wide); };
   if (override_ != 0) return whole(override_);
   int64_t constant = 1;
-  std::optional<Ex> varying;
+  std::optional<Scalar> varying;
   for (size_t i = 0; i < windows_.dims.size(); ++i) {
     const WindowDim& d = windows_.dims[i];
     if (const int64_t extent = extent_if_constant(d)) {
       constant = product(Shape{constant, extent});
       continue;
     }
-    const Ix begin = d.begin(output[windows_.lead.size() + i]);
-    const Ex last = value(begin + d.taps);
-    Ex extent = last;
+    const Subscript begin = d.begin(output[windows_.lead.size() + i]);
+    const Scalar last = value(begin + d.taps);
+    Scalar extent = last;
     if (d.uneven)
       extent = value(d.end(output[windows_.lead.size() + i]) - begin);
     else if (padding_counts_)
@@ -155,18 +155,19 @@ Ex WindowSize::at(Lowering& l, const Indices& output, DType wide) const {
   return convert(constant == 1 ? *varying : *varying * double(constant), wide);
 }
 
-Tensor average(OpCall& c, const Tensor& x, const Windows& w) {
+SymbolicTensor average(OpCall& c, const SymbolicTensor& x, const Windows& w) {
   Lowering& l = c.lowering();
   require(category(x.dtype) != Category::boolean, "an average pool needs numbers");
   const DType wide = compute_type(x.dtype);
-  const Tensor sum = l.reduce(wide, w.output(), Reducer::sum, w.taps(), [&](const Indices& o, const Indices& r) {
-    const Ex value = l.read(x, w.at(o, r), Literal::of(int64_t(0)));
-    const auto counts = w.counts(o, r);
-    return counts ? select(*counts, value, 0.0) : value;
-  });
+  const SymbolicTensor sum =
+      l.reduce(wide, w.output(), Reducer::sum, w.taps(), [&](const Indices& o, const Indices& r) {
+        const Scalar value = l.read(x, w.at(o, r), Literal::of(int64_t(0)));
+        const auto counts = w.counts(o, r);
+        return counts ? select(*counts, value, 0.0) : value;
+      });
   const WindowSize size(c, w);
   return l.map(x.dtype, sum.shape, [&](const Indices& o) {
-    const Ex total = l.read(sum, o), divisor = size.at(l, o, wide);
+    const Scalar total = l.read(sum, o), divisor = size.at(l, o, wide);
     if (!is_integer(wide)) return total / divisor;
     return select(total < 0.0, -call(Function::div, -total, divisor),
                   call(Function::div, total, divisor));  // toward zero
@@ -188,13 +189,13 @@ Literal lowest(DType dtype) {
   }
 }
 
-Ex candidate(Lowering& l, const Tensor& x, const Windows& w, const Indices& o, const Indices& r) {
-  const Ex value = l.read(x, w.at(o, r), lowest(x.dtype));
+Scalar candidate(Lowering& l, const SymbolicTensor& x, const Windows& w, const Indices& o, const Indices& r) {
+  const Scalar value = l.read(x, w.at(o, r), lowest(x.dtype));
   const auto counts = w.counts(o, r);
   return counts ? select(*counts, value, l.literal(lowest(x.dtype))) : value;
 }
 
-Tensor maxima(Lowering& l, const Tensor& x, const Windows& w) {
+SymbolicTensor maxima(Lowering& l, const SymbolicTensor& x, const Windows& w) {
   require(category(x.dtype) == Category::integer || category(x.dtype) == Category::floating,
           "a maximum pool needs ordered numbers");
   return l.reduce(x.dtype, w.output(), Reducer::max, w.taps(),
@@ -202,20 +203,20 @@ Tensor maxima(Lowering& l, const Tensor& x, const Windows& w) {
 }
 
 // Where the maxima lie, as row-major positions in the plane of pooled dimensions.
-Tensor maximum_positions(Lowering& l, const Tensor& x, const Windows& w) {
-  const Tensor tap = l.reduce(DType::i64, w.output(), Reducer::argmax, w.taps(),
-                              [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
+SymbolicTensor maximum_positions(Lowering& l, const SymbolicTensor& x, const Windows& w) {
+  const SymbolicTensor tap = l.reduce(DType::i64, w.output(), Reducer::argmax, w.taps(),
+                                      [&](const Indices& o, const Indices& r) { return candidate(l, x, w, o, r); });
   return l.map(DType::i64, tap.shape, [&](const Indices& o) {
-    const Ex chosen = l.read(tap, o);
-    std::optional<Ex> flat;
+    const Scalar chosen = l.read(tap, o);
+    std::optional<Scalar> flat;
     int64_t inner = product(w.taps());
     for (size_t i = 0; i < w.dims.size(); ++i) {
       const WindowDim& d = w.dims[i];
       inner /= d.taps;
-      const Ex begin = value(d.begin(o[w.lead.size() + i]));
-      Ex own = inner == 1 ? chosen : call(Function::div, chosen, number(chosen, inner));
+      const Scalar begin = value(d.begin(o[w.lead.size() + i]));
+      Scalar own = inner == 1 ? chosen : call(Function::div, chosen, number(chosen, inner));
       if (i > 0) own = call(Function::mod, own, number(own, d.taps));
-      Ex place = d.taps == 1 ? begin : begin + (d.dilation == 1 ? own : own * double(d.dilation));
+      Scalar place = d.taps == 1 ? begin : begin + (d.dilation == 1 ? own : own * double(d.dilation));
       // A window of -inf only yields its first tap; the first one inside the input is meant.
       if (d.padding > 0) place = select(place < 0.0, call(Function::mod, begin, number(begin, d.dilation)), place);
       flat = flat ? *flat * double(d.in) + place : place;
@@ -224,12 +225,12 @@ Tensor maximum_positions(Lowering& l, const Tensor& x, const Windows& w) {
   });
 }
 
-void give_maxima(OpCall& c, const Tensor& x, const Windows& w, bool with_positions) {
-  c.give(maxima(c.lowering(), x, w));
-  if (with_positions) c.give(maximum_positions(c.lowering(), x, w));
+void give_maxima(OpCall& c, const SymbolicTensor& x, const Windows& w, bool with_positions) {
+  c.add_result(maxima(c.lowering(), x, w));
+  if (with_positions) c.add_result(maximum_positions(c.lowering(), x, w));
 }
 
-Shape output_size(const OpCall& c, const Tensor& x, size_t spatial) {
+Shape output_size(const OpCall& c, const SymbolicTensor& x, size_t spatial) {
   std::vector<int64_t> size = c.integers("output_size", spatial, -1);
   require(x.shape.size() >= spatial, "a pool's input has too few dimensions");
   for (size_t i = 0; i < spatial; ++i)
@@ -240,7 +241,7 @@ Shape output_size(const OpCall& c, const Tensor& x, size_t spatial) {
 // Puts values back where a maximum pool found them.
 void unpool(OpCall& c, size_t spatial) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), positions = c.tensor("indices");
+  const SymbolicTensor x = c.tensor("self"), positions = c.tensor("indices");
   require(is_integer(positions.dtype), "positions are integers");
   require(x.shape == positions.shape && x.shape.size() > spatial, "values and positions have one shape");
   const Shape lead(x.shape.begin(), x.shape.end() - std::ptrdiff_t(spatial)),
@@ -248,12 +249,13 @@ void unpool(OpCall& c, size_t spatial) {
   Shape flat = lead, shape = lead;
   flat.push_back(product(size));
   shape.insert(shape.end(), size.begin(), size.end());
-  const Tensor result = l.scatter(x.dtype, flat, Literal::of(int64_t(0)), Reducer::set, x.shape, [&](const Indices& i) {
-    Indices target(i.begin(), i.begin() + std::ptrdiff_t(lead.size()));
-    target.push_back(l.index(l.read(positions, i)));
-    return ScatterWrite{target, l.read(x, i)};
-  });
-  c.give(l.reshape(result, shape));
+  const SymbolicTensor result =
+      l.scatter(x.dtype, flat, Literal::of(int64_t(0)), Reducer::set, x.shape, [&](const Indices& i) {
+        Indices target(i.begin(), i.begin() + std::ptrdiff_t(lead.size()));
+        target.push_back(l.index(l.read(positions, i)));
+        return ScatterWrite{target, l.read(x, i)};
+      });
+  c.add_result(l.reshape(result, shape));
 }
 
 }  // namespace
@@ -270,16 +272,16 @@ void register_pooling(Registry& r) {
     r.add("max_pool" + d + "_with_indices", window + "dilation, ceil_mode",
           [n](OpCall& c) { give_maxima(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n), true); });
     r.add("avg_pool" + d, window + "ceil_mode, count_include_pad, divisor_override",
-          [n](OpCall& c) { c.give(average(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n))); });
+          [n](OpCall& c) { c.add_result(average(c, c.tensor("self"), sliding_windows(c, c.tensor("self"), n))); });
     r.add("adaptive_avg_pool" + d, "self, output_size",
           [n](OpCall& c) {
-            const Tensor x = c.tensor("self");
-            c.give(average(c, x, adaptive_windows(x, output_size(c, x, n))));
+            const SymbolicTensor x = c.tensor("self");
+            c.add_result(average(c, x, adaptive_windows(x, output_size(c, x, n))));
           },
           {"_adaptive_avg_pool" + d});
     r.add("adaptive_max_pool" + d, "self, output_size",
           [n](OpCall& c) {
-            const Tensor x = c.tensor("self");
+            const SymbolicTensor x = c.tensor("self");
             give_maxima(c, x, adaptive_windows(x, output_size(c, x, n)), true);
           },
           {"adaptive_max_pool" + d + "_with_indices"});
@@ -288,7 +290,7 @@ void register_pooling(Registry& r) {
   r.add("max_unpool3d", "self, indices, output_size, stride, padding", [](OpCall& c) { unpool(c, 3); });
   for (const char* name : {"fractional_max_pool2d", "fractional_max_pool3d"})
     r.add(name, "self, kernel_size, output_size, random_samples", [name = std::string(name)](OpCall& c) {
-      give_opaque(c, name, {c.tensor("self"), c.tensor("random_samples")});
+      add_opaque_results(c, name, {c.tensor("self"), c.tensor("random_samples")});
     });
   register_pooling_backward(r);
 }

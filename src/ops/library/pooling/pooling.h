@@ -16,9 +16,9 @@ struct WindowDim {
   bool uneven =
       false;  // adaptive, and the sizes do not divide: output o covers floor(o * in / out) to ceil((o + 1) * in / out)
 
-  Ix begin(const Ix& o) const { return uneven ? div(o * in, out) : o * stride - padding; }
-  Ix end(const Ix& o) const { return div(o * in + (in + out - 1), out); }  // of uneven windows
-  Ix at(const Ix& o, const Ix& tap) const { return begin(o) + tap * dilation; }
+  Subscript begin(const Subscript& o) const { return uneven ? div(o * in, out) : o * stride - padding; }
+  Subscript end(const Subscript& o) const { return div(o * in + (in + out - 1), out); }  // of uneven windows
+  Subscript at(const Subscript& o, const Subscript& tap) const { return begin(o) + tap * dilation; }
 };
 
 struct Windows {
@@ -30,19 +30,19 @@ struct Windows {
   int64_t plane() const;  // input elements under all outputs of one plane
   Indices at(const Indices& output, const Indices& taps) const;
   // Which taps of an uneven window count; none: all do.
-  std::optional<Ex> counts(const Indices& output, const Indices& taps) const;
+  std::optional<Scalar> counts(const Indices& output, const Indices& taps) const;
   bool can_leave() const;  // the input, for some output and tap
 };
 
 // From kernel_size, stride, padding, dilation and ceil_mode.
-Windows sliding_windows(const OpCall& c, const Tensor& x, size_t spatial);
-Windows adaptive_windows(const Tensor& x, const Shape& output);
+Windows sliding_windows(const OpCall& c, const SymbolicTensor& x, size_t spatial);
+Windows adaptive_windows(const SymbolicTensor& x, const Shape& output);
 
 // What the sum over a window is divided by to be its average, as a float or an integer of type `wide`.
 class WindowSize {
  public:
   WindowSize(const OpCall& c, const Windows& w);
-  Ex at(Lowering& l, const Indices& output, DType wide) const;
+  Scalar at(Lowering& l, const Indices& output, DType wide) const;
 
  private:
   int64_t extent_if_constant(const WindowDim& d) const;  // 0: it varies
@@ -52,7 +52,7 @@ class WindowSize {
 };
 
 // The average of every window.
-Tensor average(OpCall& c, const Tensor& x, const Windows& w);
+SymbolicTensor average(OpCall& c, const SymbolicTensor& x, const Windows& w);
 
 void register_pooling_backward(Registry& r);
 

@@ -9,34 +9,35 @@ namespace {
 // Each gradient goes to the one place its maximum came from.
 void maximum_backward(OpCall& c, size_t spatial) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output"), x = c.tensor("self"), positions = c.tensor("indices");
+  const SymbolicTensor grad = c.tensor("grad_output"), x = c.tensor("self"), positions = c.tensor("indices");
   require(is_integer(positions.dtype), "positions are integers");
   require(grad.shape == positions.shape && grad.rank() == x.rank() && x.shape.size() > spatial,
           "the gradient and the positions have one shape");
   const size_t lead = x.shape.size() - spatial;
   Shape flat(x.shape.begin(), x.shape.begin() + std::ptrdiff_t(lead));
   flat.push_back(product(Shape(x.shape.begin() + std::ptrdiff_t(lead), x.shape.end())));
-  const Tensor sum = l.scatter(compute_type(grad.dtype), flat, Literal::of(int64_t(0)), Reducer::sum, grad.shape,
-                               [&](const Indices& i) {
-                                 Indices target(i.begin(), i.begin() + std::ptrdiff_t(lead));
-                                 target.push_back(l.index(l.read(positions, i)));
-                                 return ScatterWrite{target, l.read(grad, i)};
-                               });
-  c.give(l.cast(l.reshape(sum, x.shape), grad.dtype));
+  const SymbolicTensor sum = l.scatter(compute_type(grad.dtype), flat, Literal::of(int64_t(0)), Reducer::sum,
+                                       grad.shape, [&](const Indices& i) {
+                                         Indices target(i.begin(), i.begin() + std::ptrdiff_t(lead));
+                                         target.push_back(l.index(l.read(positions, i)));
+                                         return ScatterWrite{target, l.read(grad, i)};
+                                       });
+  c.add_result(l.cast(l.reshape(sum, x.shape), grad.dtype));
 }
 
 // Each gradient is shared equally by its window.
-void average_backward(OpCall& c, const Tensor& x, const Windows& w) {
+void average_backward(OpCall& c, const SymbolicTensor& x, const Windows& w) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output");
+  const SymbolicTensor grad = c.tensor("grad_output");
   require(grad.shape == w.output(),
           fmt::format("the gradient is {} but the pool gives {}", to_string(grad.shape), to_string(w.output())));
   const DType wide = compute_type(grad.dtype);
   const WindowSize size(c, w);
-  const Tensor share = l.map(wide, grad.shape, [&](const Indices& o) { return l.read(grad, o) / size.at(l, o, wide); });
+  const SymbolicTensor share =
+      l.map(wide, grad.shape, [&](const Indices& o) { return l.read(grad, o) / size.at(l, o, wide); });
   Shape domain = grad.shape;
   for (const int64_t taps : w.taps()) domain.push_back(taps);
-  const Tensor sum = l.scatter(
+  const SymbolicTensor sum = l.scatter(
       wide, x.shape, Literal::of(int64_t(0)), Reducer::sum, domain,
       [&](const Indices& i) {
         const Indices o(i.begin(), i.begin() + grad.rank()), r(i.begin() + grad.rank(), i.end());
@@ -44,10 +45,10 @@ void average_backward(OpCall& c, const Tensor& x, const Windows& w) {
         return ScatterWrite{w.at(o, r), counts ? select(*counts, l.read(share, o), 0.0) : l.read(share, o)};
       },
       w.can_leave());
-  c.give(l.cast(sum, grad.dtype));
+  c.add_result(l.cast(sum, grad.dtype));
 }
 
-Windows adaptive_like(OpCall& c, const Tensor& x, size_t spatial) {
+Windows adaptive_like(OpCall& c, const SymbolicTensor& x, size_t spatial) {
   const Shape out = c.tensor("grad_output").shape;
   require(out.size() == x.shape.size() && out.size() > spatial, "the gradient has the rank of the input");
   return adaptive_windows(x, Shape(out.end() - std::ptrdiff_t(spatial), out.end()));

@@ -6,6 +6,6 @@
 namespace lightline::ops {
 
 // x / (1 - p) where a draw says that the element stays, else 0.
-Tensor drop_out(Lowering& l, const Tensor& x, double p);
+SymbolicTensor drop_out(Lowering& l, const SymbolicTensor& x, double p);
 
 }  // namespace lightline::ops

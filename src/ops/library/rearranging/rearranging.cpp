@@ -10,15 +10,15 @@
 namespace lightline::ops {
 namespace {
 
-DType promoted(const std::vector<Tensor>& tensors) {
+DType promoted(const std::vector<SymbolicTensor>& tensors) {
   std::vector<Operand> operands;
-  for (const Tensor& tensor : tensors) operands.push_back({tensor, {}});
+  for (const SymbolicTensor& tensor : tensors) operands.push_back({tensor, {}});
   return result_type(operands);
 }
 
 // The tensor that holds position `at`, where tensor k starts at starts[k]: a balanced tree of comparisons.
-Ex chosen(const Ex& at, const std::vector<int64_t>& starts, size_t from, size_t to,
-          const std::function<Ex(size_t)>& read) {
+Scalar chosen(const Scalar& at, const std::vector<int64_t>& starts, size_t from, size_t to,
+              const std::function<Scalar(size_t)>& read) {
   if (to - from == 1) return read(from);
   const size_t middle = from + (to - from) / 2;
   return select(at < double(starts[middle]), chosen(at, starts, from, middle, read),
@@ -27,18 +27,19 @@ Ex chosen(const Ex& at, const std::vector<int64_t>& starts, size_t from, size_t 
 
 }  // namespace
 
-Tensor joined(Lowering& l, std::vector<Tensor> tensors, int64_t dim) {
+SymbolicTensor joined(Lowering& l, std::vector<SymbolicTensor> tensors, int64_t dim) {
   require(!tensors.empty(), "there is nothing to join");
   const DType dtype = promoted(tensors);
   // an empty vector joins with anything
-  const bool others = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.shape != Shape{0}; });
-  if (others) std::erase_if(tensors, [](const Tensor& t) { return t.shape == Shape{0}; });
+  const bool others =
+      std::any_of(tensors.begin(), tensors.end(), [](const SymbolicTensor& t) { return t.shape != Shape{0}; });
+  if (others) std::erase_if(tensors, [](const SymbolicTensor& t) { return t.shape == Shape{0}; });
   Shape shape = tensors[0].shape;
   require(!shape.empty(), "scalars can not be joined");
   dim = wrap_dim(dim, int64_t(shape.size()));
   std::vector<int64_t> starts;
   int64_t extent = 0;
-  for (const Tensor& tensor : tensors) {
+  for (const SymbolicTensor& tensor : tensors) {
     Shape expected = shape;
     require(tensor.shape.size() == shape.size(), "the tensors to join differ in rank");
     expected[size_t(dim)] = tensor.shape[size_t(dim)];
@@ -57,11 +58,11 @@ Tensor joined(Lowering& l, std::vector<Tensor> tensors, int64_t dim) {
   });
 }
 
-Tensor stacked(Lowering& l, const std::vector<Tensor>& tensors, int64_t dim) {
+SymbolicTensor stacked(Lowering& l, const std::vector<SymbolicTensor>& tensors, int64_t dim) {
   require(!tensors.empty(), "there is nothing to stack");
   const DType dtype = promoted(tensors);
   Shape shape = tensors[0].shape;
-  for (const Tensor& tensor : tensors) require(tensor.shape == shape, "the tensors to stack differ in shape");
+  for (const SymbolicTensor& tensor : tensors) require(tensor.shape == shape, "the tensors to stack differ in shape");
   dim = wrap_dim(dim, int64_t(shape.size()) + 1);
   shape.insert(shape.begin() + dim, int64_t(tensors.size()));
   std::vector<int64_t> starts(tensors.size());
@@ -76,41 +77,41 @@ Tensor stacked(Lowering& l, const std::vector<Tensor>& tensors, int64_t dim) {
 
 namespace {
 
-std::vector<Tensor> all_at_least(OpCall& c, int64_t rank) {
-  std::vector<Tensor> tensors = c.tensors("tensors");
-  for (Tensor& tensor : tensors) tensor = at_least(c.lowering(), tensor, rank);
+std::vector<SymbolicTensor> all_at_least(OpCall& c, int64_t rank) {
+  std::vector<SymbolicTensor> tensors = c.tensors("tensors");
+  for (SymbolicTensor& tensor : tensors) tensor = at_least(c.lowering(), tensor, rank);
   return tensors;
 }
 
 void define_hstack(OpCall& c) {
-  std::vector<Tensor> tensors = all_at_least(c, 1);
+  std::vector<SymbolicTensor> tensors = all_at_least(c, 1);
   require(!tensors.empty(), "there is nothing to join");
   const int64_t dim = tensors[0].rank() == 1 ? 0 : 1;
-  c.give(joined(c.lowering(), std::move(tensors), dim));
+  c.add_result(joined(c.lowering(), std::move(tensors), dim));
 }
 
 void define_column_stack(OpCall& c) {
-  std::vector<Tensor> tensors = c.tensors("tensors");
-  for (Tensor& tensor : tensors)
+  std::vector<SymbolicTensor> tensors = c.tensors("tensors");
+  for (SymbolicTensor& tensor : tensors)
     if (tensor.rank() <= 1) tensor = c.lowering().reshape(tensor, {tensor.size(), 1});
-  c.give(joined(c.lowering(), std::move(tensors), 1));
+  c.add_result(joined(c.lowering(), std::move(tensors), 1));
 }
 
 void define_block_diag(OpCall& c) {
   Lowering& l = c.lowering();
-  std::vector<Tensor> tensors = all_at_least(c, 2);
+  std::vector<SymbolicTensor> tensors = all_at_least(c, 2);
   require(!tensors.empty(), "there is nothing to join");
   const DType dtype = promoted(tensors);
   std::vector<int64_t> rows, columns;
   int64_t height = 0, width = 0;
-  for (const Tensor& tensor : tensors) {
+  for (const SymbolicTensor& tensor : tensors) {
     require(tensor.rank() == 2, "block_diag joins matrices");
     rows.push_back(height);
     columns.push_back(width);
     height += tensor.shape[0];
     width += tensor.shape[1];
   }
-  c.give(l.map(dtype, {height, width}, [&](const Indices& i) {
+  c.add_result(l.map(dtype, {height, width}, [&](const Indices& i) {
     return chosen(l.value(i[0]), rows, 0, tensors.size(), [&](size_t k) {
       return convert(l.read(tensors[k], {i[0] - rows[k], i[1] - columns[k]}, Literal::of(int64_t(0))), dtype);
     });
@@ -119,34 +120,34 @@ void define_block_diag(OpCall& c) {
 
 void define_cartesian_prod(OpCall& c) {
   Lowering& l = c.lowering();
-  const std::vector<Tensor> tensors = c.tensors("tensors");
-  if (tensors.size() == 1) return c.give(tensors[0]);
+  const std::vector<SymbolicTensor> tensors = c.tensors("tensors");
+  if (tensors.size() == 1) return c.add_result(tensors[0]);
   Shape shape;
-  for (const Tensor& tensor : tensors) shape.push_back(tensor.size());
-  std::vector<Tensor> columns;
+  for (const SymbolicTensor& tensor : tensors) shape.push_back(tensor.size());
+  std::vector<SymbolicTensor> columns;
   for (size_t k = 0; k < tensors.size(); ++k) {
     Shape own(tensors.size(), 1);
     own[k] = shape[k];
     columns.push_back(l.reshape(l.expand(l.reshape(tensors[k], std::move(own)), shape), {product(shape)}));
   }
-  c.give(stacked(l, columns, 1));
+  c.add_result(stacked(l, columns, 1));
 }
 
 // ---- one tensor, in another order ----
 
 void define_flip(OpCall& c) {
-  Tensor x = c.tensor("self");
+  SymbolicTensor x = c.tensor("self");
   for (const int64_t dim : c.integers("dims")) x = flipped(c.lowering(), x, dim);
-  c.give(c.lowering().copy(x));
+  c.add_result(c.lowering().copy(x));
 }
 
 void define_roll(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const std::vector<int64_t> shifts = c.integers("shifts"), dims = c.integers("dims", {});
   const bool flat = dims.empty();
   require(flat ? shifts.size() == 1 : shifts.size() == dims.size(), "roll needs one shift per dimension");
-  const Tensor source = flat ? l.reshape(x, {x.size()}) : x;
+  const SymbolicTensor source = flat ? l.reshape(x, {x.size()}) : x;
   std::vector<int64_t> shift(source.shape.size(), 0);
   for (size_t k = 0; k < shifts.size(); ++k) {
     if (source.rank() == 0) break;
@@ -154,20 +155,20 @@ void define_roll(OpCall& c) {
     const int64_t extent = std::max<int64_t>(source.shape[dim], 1);
     shift[dim] = (shift[dim] + shifts[k] % extent) % extent;
   }
-  const Tensor rolled = l.map(x.dtype, source.shape, [&](const Indices& i) {
+  const SymbolicTensor rolled = l.map(x.dtype, source.shape, [&](const Indices& i) {
     Indices at = i;
     for (size_t d = 0; d < at.size(); ++d)
       if (shift[d] != 0) at[d] = mod(i[d] - shift[d], source.shape[d]);
     return l.read(source, at);
   });
-  c.give(flat ? l.reshape(rolled, x.shape) : rolled);
+  c.add_result(flat ? l.reshape(rolled, x.shape) : rolled);
 }
 
-Tensor repeated(Lowering& l, const Tensor& x, std::vector<int64_t> times) {
+SymbolicTensor repeated(Lowering& l, const SymbolicTensor& x, std::vector<int64_t> times) {
   if (times.size() < x.shape.size()) times.insert(times.begin(), x.shape.size() - times.size(), 1);
   Shape from(times.size() - x.shape.size(), 1);
   from.insert(from.end(), x.shape.begin(), x.shape.end());
-  const Tensor source = l.reshape(x, from);
+  const SymbolicTensor source = l.reshape(x, from);
   Shape shape;
   for (size_t d = 0; d < from.size(); ++d) {
     require(times[d] >= 0, "a tensor is repeated a negative number of times");
@@ -182,22 +183,22 @@ Tensor repeated(Lowering& l, const Tensor& x, std::vector<int64_t> times) {
 }
 
 void define_repeat(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const std::vector<int64_t> times = c.integers("repeats");
   require(times.size() >= x.shape.size(), "repeat needs a number for every dimension");
-  c.give(repeated(c.lowering(), x, times));
+  c.add_result(repeated(c.lowering(), x, times));
 }
 
 void define_repeat_interleave(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = c.has("self") ? c.tensor("self") : c.tensor("repeats");
+  SymbolicTensor x = c.has("self") ? c.tensor("self") : c.tensor("repeats");
   if (!c.has("self") || c.tensor_if("repeats")) {
     const auto recorded = c.recorded(0);
     if (!recorded) fail("the size of the result depends on data", ErrorCode::unsupported);
-    std::vector<Tensor> operands = {x};
+    std::vector<SymbolicTensor> operands = {x};
     if (c.has("self")) operands.push_back(c.tensor("repeats"));
-    return c.give(l.opaque("repeat_interleave", operands, {{"dim", c.integer("dim", 0)}},
-                           {{recorded->dtype, recorded->shape}})[0]);
+    return c.add_result(l.opaque("repeat_interleave", operands, {{"dim", c.integer("dim", 0)}},
+                                 {{recorded->dtype, recorded->shape}})[0]);
   }
   const int64_t times = c.integer("repeats");
   require(times >= 0, "a tensor is repeated a negative number of times");
@@ -206,7 +207,7 @@ void define_repeat_interleave(OpCall& c) {
   if (x.rank() == 0) x = l.reshape(x, {1});
   Shape shape = x.shape;
   shape[dim] = product(std::vector<int64_t>{shape[dim], times});
-  c.give(l.map(x.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
     Indices at = i;
     at[dim] = div(i[dim], std::max<int64_t>(times, 1));
     return l.read(x, at);
@@ -215,20 +216,20 @@ void define_repeat_interleave(OpCall& c) {
 
 void define_rot90(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = c.tensor("self");
+  SymbolicTensor x = c.tensor("self");
   const std::vector<int64_t> dims = c.integers("dims", {0, 1});
   require(dims.size() == 2, "rot90 turns in two dimensions");
   const int64_t turns = ((c.integer("k", 1) % 4) + 4) % 4;
   if (turns == 1 || turns == 2) x = flipped(l, x, dims[1]);
   if (turns == 2 || turns == 3) x = flipped(l, x, dims[0]);
   if (turns == 1 || turns == 3) x = l.transpose(x, dims[0], dims[1]);
-  c.give(l.copy(x));
+  c.add_result(l.copy(x));
 }
 
 // [.., c * r * r, h, w] and [.., c, h * r, w * r]
 void define_pixel_shuffle(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t r = c.integer("upscale_factor"), rank = x.rank();
   require(rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 3)] % (r * r) == 0,
           "the channels do not divide by the square of the factor");
@@ -243,12 +244,12 @@ void define_pixel_shuffle(OpCall& c) {
   for (int64_t i = 0; i < 5; ++i) order[size_t(batch + i)] = batch + tail[i];
   Shape shape(x.shape.begin(), x.shape.end() - 3);
   shape.insert(shape.end(), {channels, height * r, width * r});
-  c.give(l.copy(l.reshape(l.permute(l.reshape(x, split), order), shape)));
+  c.add_result(l.copy(l.reshape(l.permute(l.reshape(x, split), order), shape)));
 }
 
 void define_pixel_unshuffle(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t r = c.integer("downscale_factor"), rank = x.rank();
   require(
       rank >= 3 && r > 0 && r < (1 << 24) && x.shape[size_t(rank - 2)] % r == 0 && x.shape[size_t(rank - 1)] % r == 0,
@@ -264,30 +265,30 @@ void define_pixel_unshuffle(OpCall& c) {
   for (int64_t i = 0; i < 5; ++i) order[size_t(batch + i)] = batch + tail[i];
   Shape shape(x.shape.begin(), x.shape.end() - 3);
   shape.insert(shape.end(), {channels * r * r, height, width});
-  c.give(l.copy(l.reshape(l.permute(l.reshape(x, split), order), shape)));
+  c.add_result(l.copy(l.reshape(l.permute(l.reshape(x, split), order), shape)));
 }
 
 void define_channel_shuffle(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t groups = c.integer("groups");
   require(x.rank() >= 3 && groups > 0 && x.shape[1] % groups == 0, "the channels do not divide into the groups");
   Shape split = {x.shape[0], groups, x.shape[1] / groups};
   split.insert(split.end(), x.shape.begin() + 2, x.shape.end());
-  c.give(l.copy(l.reshape(l.transpose(l.reshape(x, split), 1, 2), x.shape)));
+  c.add_result(l.copy(l.reshape(l.transpose(l.reshape(x, split), 1, 2), x.shape)));
 }
 
 // ---- one tensor written into a part of another ----
 
 void define_slice_scatter(OpCall& c) {
-  const Tensor x = c.tensor("self"), source = c.tensor("src");
+  const SymbolicTensor x = c.tensor("self"), source = c.tensor("src");
   require(x.rank() > 0, "a scalar can not be sliced");
   const auto dim = size_t(wrap_dim(c.integer("dim", 0), x.rank()));
   const SliceBounds bounds = slice_bounds(c, x.shape[dim]);
   Shape part = x.shape;
   part[dim] = bounds.length;
   require(broadcast(part, source.shape) == part, "the source does not fit the slice");
-  c.give(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
+  c.add_result(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
     Indices to = i;
     to[dim] = i[dim] * bounds.step + bounds.start;
     return ScatterWrite{to, c.lowering().read_broadcast(source, i)};
@@ -295,7 +296,7 @@ void define_slice_scatter(OpCall& c) {
 }
 
 void define_select_scatter(OpCall& c) {
-  const Tensor x = c.tensor("self"), source = c.tensor("src");
+  const SymbolicTensor x = c.tensor("self"), source = c.tensor("src");
   require(x.rank() > 0, "a scalar has nothing to select from");
   const int64_t dim = wrap_dim(c.integer("dim"), x.rank()), extent = x.shape[size_t(dim)];
   int64_t index = c.integer("index");
@@ -304,7 +305,7 @@ void define_select_scatter(OpCall& c) {
   Shape part = x.shape;
   part.erase(part.begin() + dim);
   require(broadcast(part, source.shape) == part, "the source does not fit the selected part");
-  c.give(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
+  c.add_result(c.lowering().scatter(Reducer::set, x, part, [&](const Indices& i) {
     Indices to = i;
     to.insert(to.begin() + dim, c.lowering().constant_index(index));
     return ScatterWrite{to, c.lowering().read_broadcast(source, i)};
@@ -312,32 +313,36 @@ void define_select_scatter(OpCall& c) {
 }
 
 // Through the view itself, on a copy.
-void write_part(OpCall& c, const std::function<Tensor(const Tensor&)>& part) {
-  const Tensor result = c.lowering().copy(c.tensor("self"));
+void write_part(OpCall& c, const std::function<SymbolicTensor(const SymbolicTensor&)>& part) {
+  const SymbolicTensor result = c.lowering().copy(c.tensor("self"));
   c.lowering().write(part(result), c.tensor("src"));
-  c.give(result);
+  c.add_result(result);
 }
 
 }  // namespace
 
 void register_rearranging(Registry& r) {
   r.add("cat", "tensors, dim",
-        [](OpCall& c) { c.give(joined(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); },
+        [](OpCall& c) { c.add_result(joined(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); },
         {"concat", "concatenate", "_cat"});
   r.add("stack", "tensors, dim",
-        [](OpCall& c) { c.give(stacked(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); }, {"_stack"});
+        [](OpCall& c) { c.add_result(stacked(c.lowering(), c.tensors("tensors"), c.integer("dim", 0))); }, {"_stack"});
   r.add("hstack", "tensors", define_hstack);
-  r.add("vstack", "tensors", [](OpCall& c) { c.give(joined(c.lowering(), all_at_least(c, 2), 0)); }, {"row_stack"});
-  r.add("dstack", "tensors", [](OpCall& c) { c.give(joined(c.lowering(), all_at_least(c, 3), 2)); });
+  r.add("vstack", "tensors", [](OpCall& c) { c.add_result(joined(c.lowering(), all_at_least(c, 2), 0)); },
+        {"row_stack"});
+  r.add("dstack", "tensors", [](OpCall& c) { c.add_result(joined(c.lowering(), all_at_least(c, 3), 2)); });
   r.add("column_stack", "tensors", define_column_stack);
   r.add("block_diag", "tensors", define_block_diag);
   r.add("cartesian_prod", "tensors", define_cartesian_prod);
   r.add("flip", "self, dims", define_flip);
-  r.add("fliplr", "self", [](OpCall& c) { c.give(c.lowering().copy(flipped(c.lowering(), c.tensor("self"), 1))); });
-  r.add("flipud", "self", [](OpCall& c) { c.give(c.lowering().copy(flipped(c.lowering(), c.tensor("self"), 0))); });
+  r.add("fliplr", "self",
+        [](OpCall& c) { c.add_result(c.lowering().copy(flipped(c.lowering(), c.tensor("self"), 1))); });
+  r.add("flipud", "self",
+        [](OpCall& c) { c.add_result(c.lowering().copy(flipped(c.lowering(), c.tensor("self"), 0))); });
   r.add("roll", "self, shifts, dims", define_roll);
   r.add("repeat", "self, repeats", define_repeat);
-  r.add("tile", "self, dims", [](OpCall& c) { c.give(repeated(c.lowering(), c.tensor("self"), c.integers("dims"))); });
+  r.add("tile", "self, dims",
+        [](OpCall& c) { c.add_result(repeated(c.lowering(), c.tensor("self"), c.integers("dims"))); });
   r.add("repeat_interleave", "self, repeats, dim", define_repeat_interleave);
   r.add("rot90", "self, k, dims", define_rot90);
   r.add("pixel_shuffle", "self, upscale_factor", define_pixel_shuffle);
@@ -346,7 +351,7 @@ void register_rearranging(Registry& r) {
   r.add("slice_scatter", "self, src, dim, start, end, step", define_slice_scatter);
   r.add("select_scatter", "self, src, dim, index", define_select_scatter);
   r.add("diagonal_scatter", "self, src, offset, dim1, dim2", [](OpCall& c) {
-    write_part(c, [&](const Tensor& x) {
+    write_part(c, [&](const SymbolicTensor& x) {
       return diagonal(c.lowering(), x, c.integer("offset", 0), c.integer("dim1", 0), c.integer("dim2", 1));
     });
   });

@@ -7,7 +7,7 @@
 
 namespace lightline::ops {
 
-Tensor joined(Lowering& l, std::vector<Tensor> tensors, int64_t dim);          // one after the other
-Tensor stacked(Lowering& l, const std::vector<Tensor>& tensors, int64_t dim);  // along a new dimension
+SymbolicTensor joined(Lowering& l, std::vector<SymbolicTensor> tensors, int64_t dim);          // one after the other
+SymbolicTensor stacked(Lowering& l, const std::vector<SymbolicTensor>& tensors, int64_t dim);  // along a new dimension
 
 }  // namespace lightline::ops

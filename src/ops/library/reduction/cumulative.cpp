@@ -8,18 +8,18 @@ namespace {
 
 using Self = Lowering::Self;
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 // The dimension to run along; a scalar counts as a vector of one.
 struct Line {
-  Tensor tensor;
+  SymbolicTensor tensor;
   int64_t dim = 0;
 };
 Line line(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   return {x.shape.empty() ? c.lowering().reshape(x, {1}) : x, wrap_dim(c.integer("dim"), x.rank())};
 }
-void give_like(OpCall& c, const Tensor& tensor) { c.give(c.lowering().reshape(tensor, c.tensor("self").shape)); }
+void give_like(OpCall& c, const SymbolicTensor& tensor) {
+  c.add_result(c.lowering().reshape(tensor, c.tensor("self").shape));
+}
 
 Indices shifted(const Indices& at, int64_t dim, int64_t by) {
   Indices result = at;
@@ -28,8 +28,8 @@ Indices shifted(const Indices& at, int64_t dim, int64_t by) {
 }
 
 // A recurrence in the compute type of `dtype`, stored as `dtype`.
-Tensor accumulate(Lowering& l, DType dtype, const Shape& shape, int64_t dim,
-                  const std::function<Ex(const Indices&, const Self&)>& step) {
+SymbolicTensor accumulate(Lowering& l, DType dtype, const Shape& shape, int64_t dim,
+                          const std::function<Scalar(const Indices&, const Self&)>& step) {
   return l.cast(l.scan(compute_type(dtype), shape, dim, step), dtype);
 }
 
@@ -38,7 +38,7 @@ void cumulative(OpCall& c, bool product) {
   const auto [x, dim] = line(c);
   const DType type = c.dtype("dtype", category(x.dtype) <= Category::integer ? DType::i64 : x.dtype);
   give_like(c, accumulate(l, type, x.shape, dim, [&, &x = x](const Indices& at, const Self& self) {
-              const Ex value = read_converted(l, x, at, type);
+              const Scalar value = read_converted(l, x, at, type);
               if (type == DType::boolean)
                 return product ? self(1, Literal::of_bool(true)) && value : self(1, Literal::of_bool(false)) || value;
               return product ? self(1, Literal::of(int64_t(1))) * value : self(1, zero()) + value;
@@ -49,18 +49,18 @@ void cumulative(OpCall& c, bool product) {
 void running_extreme(OpCall& c, bool most) {
   Lowering& l = c.lowering();
   const auto [tensor, along] = line(c);
-  const Tensor x = tensor;
+  const SymbolicTensor x = tensor;
   const int64_t dim = along;
   const Literal fill = x.dtype == DType::boolean ? Literal::of_bool(false) : zero();
   const auto first = [&](const Indices& at) { return value(at[size_t(dim)]) == 0.0; };
-  const Tensor values = l.scan(x.dtype, x.shape, dim, [&](const Indices& at, const Self& self) {
-    const Ex now = l.read(x, at), before = self(1, fill);
+  const SymbolicTensor values = l.scan(x.dtype, x.shape, dim, [&](const Indices& at, const Self& self) {
+    const Scalar now = l.read(x, at), before = self(1, fill);
     if (x.dtype == DType::boolean) return select(first(at), now, most ? now || before : now && before);
     return select(first(at), now, most ? max(before, now) : min(before, now));
   });
-  const Tensor positions = l.scan(DType::i64, x.shape, dim, [&](const Indices& at, const Self& self) {
-    const Ex now = l.read(x, at), before = l.read(values, shifted(at, dim, -1), fill);
-    Ex replaces = first(at) || (most ? now >= before : now <= before);
+  const SymbolicTensor positions = l.scan(DType::i64, x.shape, dim, [&](const Indices& at, const Self& self) {
+    const Scalar now = l.read(x, at), before = l.read(values, shifted(at, dim, -1), fill);
+    Scalar replaces = first(at) || (most ? now >= before : now <= before);
     if (is_float(x.dtype)) replaces = replaces || call(Function::isnan, now);
     return select(replaces, value(at[size_t(dim)]), self(1, zero()));
   });
@@ -74,10 +74,10 @@ void logcumsumexp(OpCall& c) {
   if (category(x.dtype) != Category::floating)
     fail(fmt::format("logcumsumexp of {} is not defined here", name(x.dtype)), ErrorCode::type);
   give_like(c, accumulate(l, x.dtype, x.shape, dim, [&, &x = x, dim = dim](const Indices& at, const Self& self) {
-              const Ex now = l.read(x, at), before = self(1, zero());
-              const Ex low = min(now, before), high = max(now, before);
-              const Ex joined = select(low != high || call(Function::isfinite, low),
-                                       call(Function::log1p, call(Function::exp, low - high)) + high, now);
+              const Scalar now = l.read(x, at), before = self(1, zero());
+              const Scalar low = min(now, before), high = max(now, before);
+              const Scalar joined = select(low != high || call(Function::isfinite, low),
+                                           call(Function::log1p, call(Function::exp, low - high)) + high, now);
               return select(value(at[size_t(dim)]) == 0.0, now, joined);
             }));
 }
@@ -85,7 +85,7 @@ void logcumsumexp(OpCall& c) {
 // ---- differences and areas ----
 
 // Two tensors one after the other along a dimension.
-Tensor joined(Lowering& l, const Tensor& a, const Tensor& b, int64_t dim) {
+SymbolicTensor joined(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, int64_t dim) {
   const DType type = result_type({{a, {}}, {b, {}}});
   require(a.rank() == b.rank(), "tensors that are joined have one rank");
   Shape shape = a.shape;
@@ -102,26 +102,26 @@ Tensor joined(Lowering& l, const Tensor& a, const Tensor& b, int64_t dim) {
 
 void diff(OpCall& c) {
   Lowering& l = c.lowering();
-  Tensor x = c.tensor("self");
+  SymbolicTensor x = c.tensor("self");
   require(x.rank() >= 1, "diff needs a tensor of rank 1 or more");
   const int64_t dim = wrap_dim(c.integer("dim", -1), x.rank());
   if (const auto before = c.tensor_if("prepend")) x = joined(l, *before, x, dim);
   if (const auto after = c.tensor_if("append")) x = joined(l, x, *after, dim);
   const int64_t times = c.integer("n", 1);
   require(times >= 0, "diff of a negative order");
-  if (times == 0) return c.give(l.copy(x));
+  if (times == 0) return c.add_result(l.copy(x));
   const int64_t steps = std::min(times, x.shape[size_t(dim)]);
   require(steps <= 64, "diff of an order beyond 64");
   for (int64_t n = 0; n < steps; ++n) {
     const int64_t length = std::max<int64_t>(x.shape[size_t(dim)] - 1, 0);
-    const Tensor later = l.slice(x, dim, std::min<int64_t>(1, x.shape[size_t(dim)]), length),
-                 earlier = l.slice(x, dim, 0, length);
+    const SymbolicTensor later = l.slice(x, dim, std::min<int64_t>(1, x.shape[size_t(dim)]), length),
+                         earlier = l.slice(x, dim, 0, length);
     x = l.map(x.dtype, later.shape, [&](const Indices& at) {
       return x.dtype == DType::boolean ? l.read(later, at) != l.read(earlier, at)
                                        : l.read(later, at) - l.read(earlier, at);
     });
   }
-  c.give(x);
+  c.add_result(x);
 }
 
 // The areas, times two, between neighbours along `dim`.
@@ -133,7 +133,7 @@ struct Areas {
 };
 Areas trapezoids(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor y = c.tensor("y");
+  const SymbolicTensor y = c.tensor("y");
   require(y.rank() >= 1, "an area needs a tensor of rank 1 or more");
   const int64_t dim = wrap_dim(c.integer("dim", -1), y.rank());
   const auto grid = c.tensor_if("x");
@@ -148,7 +148,7 @@ Areas trapezoids(OpCall& c) {
     areas.element = [heights, dx](const Indices& at) { return dx == 1 ? heights(at) : heights(at) * dx; };
     return areas;
   }
-  Tensor x = *grid;
+  SymbolicTensor x = *grid;
   if (x.rank() == 1 && y.rank() > 1) {
     Shape shape(y.shape.size(), 1);
     shape[size_t(dim)] = x.shape[0];
@@ -165,14 +165,15 @@ void trapezoid(OpCall& c) {
   Lowering& l = c.lowering();
   const Areas areas = trapezoids(c);
   const ReducedDims dims = reduced_dims(areas.shape, {areas.dim});
-  const Tensor sum = reduce_dims(l, compute_type(areas.dtype), Reducer::sum, dims, false, areas.element);
-  c.give(l.map(areas.dtype, sum.shape, [&](const Indices& i) { return l.read(sum, i) / 2.0; }));
+  const SymbolicTensor sum = reduce_dims(l, compute_type(areas.dtype), Reducer::sum, dims, false, areas.element);
+  c.add_result(l.map(areas.dtype, sum.shape, [&](const Indices& i) { return l.read(sum, i) / 2.0; }));
 }
 
 void cumulative_trapezoid(OpCall& c) {
   const Areas areas = trapezoids(c);
-  c.give(accumulate(c.lowering(), areas.dtype, areas.shape, areas.dim,
-                    [&](const Indices& at, const Self& self) { return self(1, zero()) + areas.element(at) / 2.0; }));
+  c.add_result(accumulate(c.lowering(), areas.dtype, areas.shape, areas.dim, [&](const Indices& at, const Self& self) {
+    return self(1, zero()) + areas.element(at) / 2.0;
+  }));
 }
 
 }  // namespace

@@ -68,40 +68,40 @@ ReducedDims trailing_dims(const Shape& shape, int64_t keep) {
 
 // ---- building blocks ----
 
-Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
-                   const ElementAt& element) {
+SymbolicTensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
+                           const ElementAt& element) {
   return l.reduce(dtype, dims.kept(keepdim), reducer, dims.extents(),
                   [&](const Indices& i, const Indices& r) { return element(dims.join(i, r, keepdim)); });
 }
 
-Tensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element) {
-  const Tensor sum = reduce_dims(l, compute_type(dtype), Reducer::sum, dims, keepdim, element);
+SymbolicTensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element) {
+  const SymbolicTensor sum = reduce_dims(l, compute_type(dtype), Reducer::sum, dims, keepdim, element);
   return l.map(dtype, sum.shape, [&](const Indices& i) { return l.read(sum, i) / double(dims.count()); });
 }
 
-Ex read_converted(Lowering& l, const Tensor& x, const Indices& at, DType dtype) {
-  const Ex value = l.read(x, at);
+Scalar read_converted(Lowering& l, const SymbolicTensor& x, const Indices& at, DType dtype) {
+  const Scalar value = l.read(x, at);
   return x.dtype != dtype && compute_type(dtype) != dtype ? l.rounded(value, dtype) : convert(value, dtype);
 }
 
-Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims) {
+Moments moments(Lowering& l, const SymbolicTensor& x, const ReducedDims& dims) {
   if (category(x.dtype) != Category::floating)
     fail(fmt::format("the moments of {} are not defined", name(x.dtype)), ErrorCode::type);
   const DType type = compute_type(x.dtype);
-  const Tensor mean = mean_dims(l, type, dims, true, [&](const Indices& at) { return l.read(x, at); });
-  const Tensor squares = reduce_dims(l, type, Reducer::sum, dims, true, [&](const Indices& at) {
-    const Ex deviation = l.read(x, at) - l.read_broadcast(mean, at);
+  const SymbolicTensor mean = mean_dims(l, type, dims, true, [&](const Indices& at) { return l.read(x, at); });
+  const SymbolicTensor squares = reduce_dims(l, type, Reducer::sum, dims, true, [&](const Indices& at) {
+    const Scalar deviation = l.read(x, at) - l.read_broadcast(mean, at);
     return deviation * deviation;
   });
   return {mean, squares};
 }
 
-void require_broadcasts(const Tensor& tensor, const Shape& shape, std::string_view what) {
+void require_broadcasts(const SymbolicTensor& tensor, const Shape& shape, std::string_view what) {
   if (broadcast(tensor.shape, shape) != shape)
     fail(fmt::format("{} of shape {} does not fit {}", what, to_string(tensor.shape), to_string(shape)));
 }
 
-void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& operands) {
+void add_opaque_results(OpCall& c, const std::string& name, const std::vector<SymbolicTensor>& operands) {
   std::vector<std::pair<DType, Shape>> types;
   for (size_t i = 0; i < c.node().results.size(); ++i) {
     const auto type = c.recorded(i);
@@ -109,19 +109,19 @@ void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& 
       fail(fmt::format("the type of result {} of {} is not recorded", i, name), ErrorCode::unsupported);
     if (type) types.emplace_back(type->dtype, type->shape);
   }
-  const std::vector<Tensor> tensors = c.lowering().opaque(name, operands, {}, types);
+  const std::vector<SymbolicTensor> tensors = c.lowering().opaque(name, operands, {}, types);
   size_t next = 0;
   for (size_t i = 0; i < c.node().results.size(); ++i) {
     if (c.recorded(i))
-      c.give(tensors[next++]);
+      c.add_result(tensors[next++]);
     else
-      c.give_nothing();
+      c.add_empty_result();
   }
 }
 
 namespace {
 
-void require_ordered(const Tensor& x, const ReducedDims& dims, std::string_view what) {
+void require_ordered(const SymbolicTensor& x, const ReducedDims& dims, std::string_view what) {
   if (x.dtype == DType::c64) fail(fmt::format("{} of complex numbers is not defined", what), ErrorCode::type);
   if (dims.count() == 0 && product(dims.kept(false)) != 0) fail(fmt::format("{} over no elements has no value", what));
 }
@@ -131,31 +131,31 @@ DType sum_type(DType dtype) { return category(dtype) <= Category::integer ? DTyp
 
 void sum_like(OpCall& c, Reducer reducer, bool skip_nan) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType type = c.dtype("dtype", sum_type(x.dtype));
   const auto element = [&](const Indices& at) {
-    const Ex value = read_converted(l, x, at, type);
+    const Scalar value = read_converted(l, x, at, type);
     return skip_nan && is_float(type) ? select(call(Function::isnan, value), 0.0, value) : value;
   };
   if (type == DType::boolean)
-    return c.give(reduce_dims(l, type, reducer == Reducer::sum ? Reducer::any : Reducer::all, reduced_dims(c, x.shape),
-                              c.flag("keepdim", false), element));
-  c.give(reduce_dims(l, type, reducer, reduced_dims(c, x.shape), c.flag("keepdim", false), element));
+    return c.add_result(reduce_dims(l, type, reducer == Reducer::sum ? Reducer::any : Reducer::all,
+                                    reduced_dims(c, x.shape), c.flag("keepdim", false), element));
+  c.add_result(reduce_dims(l, type, reducer, reduced_dims(c, x.shape), c.flag("keepdim", false), element));
 }
 
 void mean(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType type = c.dtype("dtype", x.dtype);
   if (category(type) < Category::floating)
     fail(fmt::format("mean of {} needs a floating dtype", name(type)), ErrorCode::type);
-  c.give(mean_dims(l, type, reduced_dims(c, x.shape), c.flag("keepdim", false),
-                   [&](const Indices& at) { return read_converted(l, x, at, type); }));
+  c.add_result(mean_dims(l, type, reduced_dims(c, x.shape), c.flag("keepdim", false),
+                         [&](const Indices& at) { return read_converted(l, x, at, type); }));
 }
 
 void nanmean(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType type = c.dtype("dtype", x.dtype);
   if (category(type) != Category::floating)
     fail(fmt::format("nanmean of {} needs a floating dtype", name(type)), ErrorCode::type);
@@ -163,12 +163,12 @@ void nanmean(OpCall& c) {
   const DType wide = compute_type(type);
   const bool keepdim = c.flag("keepdim", false);
   const auto present = [&](const Indices& at) { return !call(Function::isnan, read_converted(l, x, at, type)); };
-  const Tensor sum = reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) {
+  const SymbolicTensor sum = reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) {
     return select(present(at), read_converted(l, x, at, type), 0.0);
   });
-  const Tensor count =
+  const SymbolicTensor count =
       reduce_dims(l, wide, Reducer::sum, dims, keepdim, [&](const Indices& at) { return convert(present(at), wide); });
-  c.give(l.map(type, sum.shape, [&](const Indices& i) { return l.read(sum, i) / l.read(count, i); }));
+  c.add_result(l.map(type, sum.shape, [&](const Indices& i) { return l.read(sum, i) / l.read(count, i); }));
 }
 
 // ---- extremes ----
@@ -182,16 +182,18 @@ struct Extreme {
 constexpr Extreme greatest{Reducer::max, Reducer::argmax, Reducer::any, "max"};
 constexpr Extreme least{Reducer::min, Reducer::argmin, Reducer::all, "min"};
 
-Tensor extreme_value(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
+SymbolicTensor extreme_value(Lowering& l, const SymbolicTensor& x, const Extreme& which, const ReducedDims& dims,
+                             bool keepdim) {
   require_ordered(x, dims, which.name);
   return reduce_dims(l, x.dtype, x.dtype == DType::boolean ? which.of_bool : which.value, dims, keepdim,
                      [&](const Indices& at) { return l.read(x, at); });
 }
 
-Tensor extreme_position(Lowering& l, const Tensor& x, const Extreme& which, const ReducedDims& dims, bool keepdim) {
+SymbolicTensor extreme_position(Lowering& l, const SymbolicTensor& x, const Extreme& which, const ReducedDims& dims,
+                                bool keepdim) {
   require_ordered(x, dims, which.name);
   return reduce_dims(l, DType::i64, which.position, dims, keepdim, [&](const Indices& at) {
-    const Ex value = l.read(x, at);
+    const Scalar value = l.read(x, at);
     return x.dtype == DType::boolean ? convert(value, DType::i64) : value;
   });
 }
@@ -199,80 +201,82 @@ Tensor extreme_position(Lowering& l, const Tensor& x, const Extreme& which, cons
 // Three operators under one name: of the whole tensor, along a dimension with positions, of two tensors.
 void extreme(OpCall& c, const Extreme& which) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const bool of_two = c.has("other") || c.tensor_if("dim");
   if (of_two) {
     const Operand a = c.operand("self"), b = c.has("other") ? c.operand("other") : c.operand("dim");
     const DType type = result_type({a, b});
     const bool most = which.value == Reducer::max;
-    return c.give(c.elementwise({a, b}, type, type, [&](const std::vector<Ex>& v) {
+    return c.add_result(c.elementwise({a, b}, type, type, [&](const std::vector<Scalar>& v) {
       if (type == DType::boolean) return most ? v[0] || v[1] : v[0] && v[1];
       return most ? max(v[0], v[1]) : min(v[0], v[1]);
     }));
   }
-  if (!c.has("dim")) return c.give(extreme_value(l, x, which, all_dims(x.shape), false));
+  if (!c.has("dim")) return c.add_result(extreme_value(l, x, which, all_dims(x.shape), false));
   const ReducedDims dims = reduced_dims(x.shape, {c.integer("dim")});
   const bool keepdim = c.flag("keepdim", false);
-  c.give(extreme_value(l, x, which, dims, keepdim));
-  c.give(extreme_position(l, x, which, dims, keepdim));
+  c.add_result(extreme_value(l, x, which, dims, keepdim));
+  c.add_result(extreme_position(l, x, which, dims, keepdim));
 }
 
 void extreme_over(OpCall& c, const Extreme& which) {
-  const Tensor x = c.tensor("self");
-  c.give(extreme_value(c.lowering(), x, which, reduced_dims(c, x.shape), c.flag("keepdim", false)));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(extreme_value(c.lowering(), x, which, reduced_dims(c, x.shape), c.flag("keepdim", false)));
 }
 
 void position(OpCall& c, const Extreme& which) {
-  const Tensor x = c.tensor("self");
-  c.give(extreme_position(c.lowering(), x, which, reduced_dims(c, x.shape), c.flag("keepdim", false)));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(extreme_position(c.lowering(), x, which, reduced_dims(c, x.shape), c.flag("keepdim", false)));
 }
 
 void aminmax(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const ReducedDims dims = reduced_dims(c, x.shape);
   for (const Extreme& which : {least, greatest})
-    c.give(extreme_value(c.lowering(), x, which, dims, c.flag("keepdim", false)));
+    c.add_result(extreme_value(c.lowering(), x, which, dims, c.flag("keepdim", false)));
 }
 
 // ---- truth and counts ----
 
 void truth(OpCall& c, Reducer reducer) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   // An empty list reduces nothing here, unlike elsewhere.
   const bool nothing = c.has("dim") && c.integers("dim").empty();
   const ReducedDims dims = nothing ? reduced_dims(x.shape, {}) : reduced_dims(c, x.shape);
-  const Tensor result = reduce_dims(l, DType::boolean, reducer, dims, c.flag("keepdim", false), [&](const Indices& at) {
-    const Ex value = l.read(x, at);
-    return x.dtype == DType::boolean ? value : value != 0.0;
-  });
-  c.give(l.cast(result, x.dtype == DType::u8 ? DType::u8 : DType::boolean));
+  const SymbolicTensor result =
+      reduce_dims(l, DType::boolean, reducer, dims, c.flag("keepdim", false), [&](const Indices& at) {
+        const Scalar value = l.read(x, at);
+        return x.dtype == DType::boolean ? value : value != 0.0;
+      });
+  c.add_result(l.cast(result, x.dtype == DType::u8 ? DType::u8 : DType::boolean));
 }
 
 void count_nonzero(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
-  c.give(reduce_dims(l, DType::i64, Reducer::sum, reduced_dims(c, x.shape), false, [&](const Indices& at) {
-    const Ex value = l.read(x, at);
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(reduce_dims(l, DType::i64, Reducer::sum, reduced_dims(c, x.shape), false, [&](const Indices& at) {
+    const Scalar value = l.read(x, at);
     return convert(x.dtype == DType::boolean ? value : value != 0.0, DType::i64);
   }));
 }
 
 void logsumexp(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType type = floating_type(x.dtype), wide = compute_type(type);
   const ReducedDims dims = reduced_dims(c, x.shape);
   const bool keepdim = c.flag("keepdim", false);
-  const Tensor largest = reduce_dims(l, wide, Reducer::max, dims, keepdim,
-                                     [&](const Indices& at) { return convert(l.read(x, at), wide); });
-  const Tensor shift = l.map(wide, largest.shape, [&](const Indices& i) {
+  const SymbolicTensor largest = reduce_dims(l, wide, Reducer::max, dims, keepdim,
+                                             [&](const Indices& at) { return convert(l.read(x, at), wide); });
+  const SymbolicTensor shift = l.map(wide, largest.shape, [&](const Indices& i) {
     return select(call(Function::isinf, l.read(largest, i)), 0.0, l.read(largest, i));
   });
-  const Tensor sum = l.reduce(wide, shift.shape, Reducer::sum, dims.extents(), [&](const Indices& i, const Indices& r) {
-    return call(Function::exp, convert(l.read(x, dims.join(i, r, keepdim)), wide) - l.read(shift, i));
-  });
-  c.give(
+  const SymbolicTensor sum =
+      l.reduce(wide, shift.shape, Reducer::sum, dims.extents(), [&](const Indices& i, const Indices& r) {
+        return call(Function::exp, convert(l.read(x, dims.join(i, r, keepdim)), wide) - l.read(shift, i));
+      });
+  c.add_result(
       l.map(type, sum.shape, [&](const Indices& i) { return call(Function::log, l.read(sum, i)) + l.read(shift, i); }));
 }
 
@@ -285,19 +289,19 @@ struct Spread {
 
 void spread(OpCall& c, Spread form) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const ReducedDims dims = reduced_dims(c, x.shape);
   const bool keepdim = c.flag("keepdim", false);
   const double correction = c.has("correction") ? c.number("correction", 1) : c.flag("unbiased", true) ? 1 : 0;
   const double divisor = std::max(0.0, double(dims.count()) - correction);
   const Moments m = moments(l, x, dims);
   const Shape shape = dims.kept(keepdim);
-  const Tensor squares = l.reshape(m.squares, shape), mean = l.reshape(m.mean, shape);
-  c.give(l.map(x.dtype, shape, [&](const Indices& i) {
-    const Ex variance = l.read(squares, i) / divisor;
+  const SymbolicTensor squares = l.reshape(m.squares, shape), mean = l.reshape(m.mean, shape);
+  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
+    const Scalar variance = l.read(squares, i) / divisor;
     return form.root ? call(Function::sqrt, variance) : variance;
   }));
-  if (form.with_mean) c.give(l.map(x.dtype, shape, [&](const Indices& i) { return l.read(mean, i); }));
+  if (form.with_mean) c.add_result(l.map(x.dtype, shape, [&](const Indices& i) { return l.read(mean, i); }));
 }
 
 }  // namespace

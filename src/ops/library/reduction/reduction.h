@@ -24,30 +24,31 @@ ReducedDims reduced_dims(const OpCall& c, const Shape& shape, std::string_view n
 ReducedDims trailing_dims(const Shape& shape, int64_t keep);
 
 // The value at coordinates of the tensor that is reduced.
-using ElementAt = std::function<Ex(const Indices&)>;
+using ElementAt = std::function<Scalar(const Indices&)>;
 
-Tensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
-                   const ElementAt& element);
+SymbolicTensor reduce_dims(Lowering& l, DType dtype, Reducer reducer, const ReducedDims& dims, bool keepdim,
+                           const ElementAt& element);
 // The sum divided by the number of elements.
-Tensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element);
+SymbolicTensor mean_dims(Lowering& l, DType dtype, const ReducedDims& dims, bool keepdim, const ElementAt& element);
 
 // Reads a tensor as if it had been converted to `dtype` first: narrow floats round.
-Ex read_converted(Lowering& l, const Tensor& x, const Indices& at, DType dtype);
+Scalar read_converted(Lowering& l, const SymbolicTensor& x, const Indices& at, DType dtype);
 
 // Mean and sum of squared deviations, in the compute type, with reduced extents of 1.
 struct Moments {
-  Tensor mean;
-  Tensor squares;
+  SymbolicTensor mean;
+  SymbolicTensor squares;
 };
-Moments moments(Lowering& l, const Tensor& x, const ReducedDims& dims);
+Moments moments(Lowering& l, const SymbolicTensor& x, const ReducedDims& dims);
 
 // (sum |x|^p)^(1/p), with the limits for p = 0, inf and -inf.
-Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim, const ElementAt& element);
+SymbolicTensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim,
+                           const ElementAt& element);
 
 // Fails unless the tensor broadcasts to the shape as it is.
-void require_broadcasts(const Tensor& tensor, const Shape& shape, std::string_view what);
+void require_broadcasts(const SymbolicTensor& tensor, const Shape& shape, std::string_view what);
 
 // A tensor whose size depends on data, or that has no loop nest: named, with the types that the source recorded.
-void give_opaque(OpCall& c, const std::string& name, const std::vector<Tensor>& operands);
+void add_opaque_results(OpCall& c, const std::string& name, const std::vector<SymbolicTensor>& operands);
 
 }  // namespace lightline::ops

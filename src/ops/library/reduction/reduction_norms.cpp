@@ -8,8 +8,8 @@
 
 namespace lightline::ops {
 
-Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim,
-                   const ElementAt& element) {
+SymbolicTensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, bool keepdim,
+                           const ElementAt& element) {
   const DType wide = compute_type(dtype);
   const auto magnitude = [&](const Indices& at) { return convert(call(Function::abs, element(at)), wide); };
   const auto reduced = [&](DType type, Reducer reducer, const ElementAt& body) {
@@ -23,20 +23,20 @@ Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, 
   if (p == 1) return reduced(dtype, Reducer::sum, magnitude);
   if (p == 0) return reduced(dtype, Reducer::sum, [&](const Indices& at) { return convert(element(at) != 0.0, wide); });
   if (p == 2) {
-    const Tensor sum = reduced(wide, Reducer::sum, [&](const Indices& at) {
-      const Ex x = element(at);
+    const SymbolicTensor sum = reduced(wide, Reducer::sum, [&](const Indices& at) {
+      const Scalar x = element(at);
       if (x.type != DType::c64) return convert(x, wide) * convert(x, wide);
-      const Ex re = call(Function::real, x), im = call(Function::imag, x);
+      const Scalar re = call(Function::real, x), im = call(Function::imag, x);
       return re * re + im * im;
     });
     return l.map(dtype, sum.shape, [&](const Indices& i) { return call(Function::sqrt, l.read(sum, i)); });
   }
-  const Tensor sum = reduced(wide, Reducer::sum, [&](const Indices& at) {
-    const Ex x = magnitude(at);
+  const SymbolicTensor sum = reduced(wide, Reducer::sum, [&](const Indices& at) {
+    const Scalar x = magnitude(at);
     return call(Function::pow, x, number(x, p));
   });
   return l.map(dtype, sum.shape, [&](const Indices& i) {
-    const Ex x = l.read(sum, i);
+    const Scalar x = l.read(sum, i);
     return call(Function::pow, x, number(x, 1 / p));
   });
 }
@@ -44,18 +44,18 @@ Tensor vector_norm(Lowering& l, DType dtype, double p, const ReducedDims& dims, 
 namespace {
 
 // The norm of a complex tensor is real.
-DType norm_type(const OpCall& c, const Tensor& x) {
+DType norm_type(const OpCall& c, const SymbolicTensor& x) {
   const DType type = c.dtype("dtype", floating_type(x.dtype));
   return type == DType::c64 ? DType::f32 : type;
 }
 
-ElementAt elements_of(Lowering& l, const Tensor& x, DType type) {
+ElementAt elements_of(Lowering& l, const SymbolicTensor& x, DType type) {
   return [&l, x, type](const Indices& at) {
     return x.dtype == DType::c64 ? l.read(x, at) : read_converted(l, x, at, type);
   };
 }
 
-Tensor vector_norm(OpCall& c, const Tensor& x, double p, const ReducedDims& dims) {
+SymbolicTensor vector_norm(OpCall& c, const SymbolicTensor& x, double p, const ReducedDims& dims) {
   const DType type = norm_type(c, x);
   return vector_norm(c.lowering(), type, p, dims, c.flag("keepdim", false), elements_of(c.lowering(), x, type));
 }
@@ -69,7 +69,7 @@ double order(const OpCall& c, std::string_view name, double fallback) {
 }
 
 // Singular values have no affine definition; the sum or extreme over them has.
-Tensor spectral_norm(OpCall& c, const Tensor& x, Reducer reducer, const std::vector<int64_t>& dims) {
+SymbolicTensor spectral_norm(OpCall& c, const SymbolicTensor& x, Reducer reducer, const std::vector<int64_t>& dims) {
   Lowering& l = c.lowering();
   const ReducedDims both = reduced_dims(x.shape, dims);
   std::vector<int64_t> sequence;
@@ -86,9 +86,9 @@ Tensor spectral_norm(OpCall& c, const Tensor& x, Reducer reducer, const std::vec
   Shape values_shape = batch;
   values_shape.push_back(rank);
   const DType type = norm_type(c, x);
-  const Tensor values =
+  const SymbolicTensor values =
       l.opaque("singular_values", {l.permute(x, sequence)}, {}, {{compute_type(type), values_shape}})[0];
-  const Tensor norm = l.reduce(type, batch, reducer, {rank}, [&](const Indices& i, const Indices& r) {
+  const SymbolicTensor norm = l.reduce(type, batch, reducer, {rank}, [&](const Indices& i, const Indices& r) {
     Indices at = i;
     at.push_back(r[0]);
     return l.read(values, at);
@@ -97,18 +97,18 @@ Tensor spectral_norm(OpCall& c, const Tensor& x, Reducer reducer, const std::vec
 }
 
 // The largest or smallest sum of magnitudes of a row (order inf) or of a column (order 1).
-Tensor line_norm(OpCall& c, const Tensor& x, double p, int64_t row, int64_t column) {
+SymbolicTensor line_norm(OpCall& c, const SymbolicTensor& x, double p, int64_t row, int64_t column) {
   Lowering& l = c.lowering();
   const DType type = norm_type(c, x);
   const ReducedDims line = reduced_dims(x.shape, {std::isinf(p) ? column : row});
-  const Tensor sums = vector_norm(l, compute_type(type), 1, line, true, elements_of(l, x, type));
+  const SymbolicTensor sums = vector_norm(l, compute_type(type), 1, line, true, elements_of(l, x, type));
   const ReducedDims lines = reduced_dims(sums.shape, {row, column});
-  const Tensor norm = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true,
-                                  [&](const Indices& at) { return l.read(sums, at); });
+  const SymbolicTensor norm = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true,
+                                          [&](const Indices& at) { return l.read(sums, at); });
   return l.reshape(norm, lines.kept(c.flag("keepdim", false)));
 }
 
-Tensor matrix_norm(OpCall& c, const Tensor& x, std::vector<int64_t> dims) {
+SymbolicTensor matrix_norm(OpCall& c, const SymbolicTensor& x, std::vector<int64_t> dims) {
   require(dims.size() == 2, "a matrix norm needs two dimensions");
   require(x.rank() >= 2, "a matrix norm needs a tensor of rank 2 or more");
   for (int64_t& dim : dims) dim = wrap_dim(dim, x.rank());
@@ -123,67 +123,68 @@ Tensor matrix_norm(OpCall& c, const Tensor& x, std::vector<int64_t> dims) {
 }
 
 void linalg_norm(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const std::vector<int64_t> dims = c.integers("dim", {});
-  if (!c.has("ord")) return c.give(vector_norm(c, x, 2, reduced_dims(c, x.shape)));
+  if (!c.has("ord")) return c.add_result(vector_norm(c, x, 2, reduced_dims(c, x.shape)));
   if (dims.size() == 2 || (dims.empty() && x.rank() == 2))
-    return c.give(matrix_norm(c, x, dims.empty() ? std::vector<int64_t>{0, 1} : dims));
-  c.give(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
+    return c.add_result(matrix_norm(c, x, dims.empty() ? std::vector<int64_t>{0, 1} : dims));
+  c.add_result(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
 }
 
 void norm(OpCall& c) {
-  const Tensor x = c.tensor("self");
-  if (c.text("p", "") != "nuc") return c.give(vector_norm(c, x, order(c, "p", 2), reduced_dims(c, x.shape)));
-  c.give(spectral_norm(c, x, Reducer::sum, c.integers("dim", {-2, -1})));
+  const SymbolicTensor x = c.tensor("self");
+  if (c.text("p", "") != "nuc") return c.add_result(vector_norm(c, x, order(c, "p", 2), reduced_dims(c, x.shape)));
+  c.add_result(spectral_norm(c, x, Reducer::sum, c.integers("dim", {-2, -1})));
 }
 
 void nuclear_norm(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const std::vector<int64_t> dims = c.integers("dim", {-2, -1});
   require(dims.size() == 2 && x.rank() >= 2, "a nuclear norm needs two dimensions");
-  c.give(spectral_norm(c, x, Reducer::sum, dims));
+  c.add_result(spectral_norm(c, x, Reducer::sum, dims));
 }
 
 void distance(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor a = c.tensor("self"), b = c.tensor("other");
+  const SymbolicTensor a = c.tensor("self"), b = c.tensor("other");
   const DType type = result_type({{a, {}}, {b, {}}});
   const auto difference = [&](const Indices& at) {
     return convert(l.read_broadcast(a, at), type) - convert(l.read_broadcast(b, at), type);
   };
-  c.give(vector_norm(l, type == DType::c64 ? DType::f32 : type, order(c, "p", 2), all_dims(broadcast(a.shape, b.shape)),
-                     false, difference));
+  c.add_result(vector_norm(l, type == DType::c64 ? DType::f32 : type, order(c, "p", 2),
+                           all_dims(broadcast(a.shape, b.shape)), false, difference));
 }
 
 // Scales the slices along a dimension whose norm is too large.
 void renorm(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const double limit = c.number("maxnorm", 0);
   const DType wide = compute_type(x.dtype);
   ReducedDims dims = all_dims(x.shape);
   require(x.rank() >= 2 && is_float(x.dtype), "renorm needs floats of rank 2 or more");
   dims.reduced[size_t(wrap_dim(c.integer("dim"), x.rank()))] = false;
-  const Tensor norms =
+  const SymbolicTensor norms =
       vector_norm(l, wide, order(c, "p", 2), dims, true, [&](const Indices& at) { return l.read(x, at); });
-  const Tensor factors = l.map(wide, norms.shape, [&](const Indices& i) {
-    const Ex value = l.read(norms, i);
+  const SymbolicTensor factors = l.map(wide, norms.shape, [&](const Indices& i) {
+    const Scalar value = l.read(norms, i);
     return select(value > limit, limit / (value + 1e-7), 1.0);
   });
-  c.give(l.map(x.dtype, x.shape, [&](const Indices& i) { return l.read(x, i) * l.read_broadcast(factors, i); }));
+  c.add_result(l.map(x.dtype, x.shape, [&](const Indices& i) { return l.read(x, i) * l.read_broadcast(factors, i); }));
 }
 
 // x / max(norm, eps)
 void normalize(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const DType type = floating_type(x.dtype), wide = compute_type(type);
-  const Tensor norms = vector_norm(l, wide, order(c, "p", 2), reduced_dims(x.shape, c.integers("dim", {1})), true,
-                                   elements_of(l, x, type));
+  const SymbolicTensor norms = vector_norm(l, wide, order(c, "p", 2), reduced_dims(x.shape, c.integers("dim", {1})),
+                                           true, elements_of(l, x, type));
   const double eps = c.number("eps", 1e-12);
-  const Tensor divisors = l.map(wide, norms.shape, [&](const Indices& i) { return max(l.read(norms, i), eps); });
-  c.give(l.map(type, x.shape,
-               [&](const Indices& i) { return convert(l.read(x, i), wide) / l.read_broadcast(divisors, i); }));
+  const SymbolicTensor divisors =
+      l.map(wide, norms.shape, [&](const Indices& i) { return max(l.read(norms, i), eps); });
+  c.add_result(l.map(type, x.shape,
+                     [&](const Indices& i) { return convert(l.read(x, i), wide) / l.read_broadcast(divisors, i); }));
 }
 
 }  // namespace
@@ -191,20 +192,20 @@ void normalize(OpCall& c) {
 void register_vector_norms(Registry& r) {
   r.add("linalg_vector_norm", "self, ord, dim, keepdim, dtype",
         [](OpCall& c) {
-          const Tensor x = c.tensor("self");
-          c.give(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
+          const SymbolicTensor x = c.tensor("self");
+          c.add_result(vector_norm(c, x, order(c, "ord", 2), reduced_dims(c, x.shape)));
         },
         {"torch.linalg.vector_norm"});
   r.add("linalg_matrix_norm", "self, ord, dim, keepdim, dtype",
         [](OpCall& c) {
-          c.give(matrix_norm(c, c.tensor("self"), c.integers("dim", {-2, -1})));
+          c.add_result(matrix_norm(c, c.tensor("self"), c.integers("dim", {-2, -1})));
         },
         {"torch.linalg.matrix_norm"});
   r.add("linalg_norm", "self, ord, dim, keepdim, dtype", linalg_norm, {"torch.linalg.norm"});
   r.add("norm", "self, p, dim, keepdim, dtype", norm, {"native_norm"});
   r.add("frobenius_norm", "self, dim, keepdim", [](OpCall& c) {
-    const Tensor x = c.tensor("self");
-    c.give(vector_norm(c, x, 2, reduced_dims(c, x.shape)));
+    const SymbolicTensor x = c.tensor("self");
+    c.add_result(vector_norm(c, x, 2, reduced_dims(c, x.shape)));
   });
   r.add("nuclear_norm", "self, dim, keepdim", nuclear_norm);
   r.add("dist", "self, other, p", distance);

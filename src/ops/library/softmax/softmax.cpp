@@ -6,26 +6,26 @@
 
 namespace lightline::ops {
 
-SoftmaxDim softmax_dim(Lowering& l, const Tensor& x, int64_t dim) {
+SoftmaxDim softmax_dim(Lowering& l, const SymbolicTensor& x, int64_t dim) {
   const int64_t along = wrap_dim(dim, x.rank());
-  const Tensor line = x.shape.empty() ? l.reshape(x, {1}) : x;
+  const SymbolicTensor line = x.shape.empty() ? l.reshape(x, {1}) : x;
   return {line, reduced_dims(line.shape, {along})};
 }
 
 namespace {
 
-Tensor largest(Lowering& l, const SoftmaxDim& s) {
+SymbolicTensor largest(Lowering& l, const SoftmaxDim& s) {
   return reduce_dims(l, compute_type(s.x.dtype), Reducer::max, s.dims, true,
                      [&](const Indices& at) { return l.read(s.x, at); });
 }
 
-Tensor sum_along(Lowering& l, const Tensor& x, const ReducedDims& dims) {
+SymbolicTensor sum_along(Lowering& l, const SymbolicTensor& x, const ReducedDims& dims) {
   return reduce_dims(l, compute_type(x.dtype), Reducer::sum, dims, true,
                      [&](const Indices& at) { return l.read(x, at); });
 }
 
 // exp(x - shift) of every element.
-Tensor exponentials(Lowering& l, const SoftmaxDim& s, const Tensor& shift) {
+SymbolicTensor exponentials(Lowering& l, const SoftmaxDim& s, const SymbolicTensor& shift) {
   return l.map(compute_type(s.x.dtype), s.x.shape,
                [&](const Indices& at) { return call(Function::exp, l.read(s.x, at) - l.read_broadcast(shift, at)); });
 }
@@ -33,26 +33,26 @@ Tensor exponentials(Lowering& l, const SoftmaxDim& s, const Tensor& shift) {
 }  // namespace
 
 LogSum log_sum_exp(Lowering& l, const SoftmaxDim& s) {
-  const Tensor shift = largest(l, s);
-  const Tensor sum = reduce_dims(l, compute_type(s.x.dtype), Reducer::sum, s.dims, true, [&](const Indices& at) {
-    return call(Function::exp, l.read(s.x, at) - l.read_broadcast(shift, at));
-  });
+  const SymbolicTensor shift = largest(l, s);
+  const SymbolicTensor sum = reduce_dims(
+      l, compute_type(s.x.dtype), Reducer::sum, s.dims, true,
+      [&](const Indices& at) { return call(Function::exp, l.read(s.x, at) - l.read_broadcast(shift, at)); });
   return {shift, l.map(sum.dtype, sum.shape, [&](const Indices& i) { return call(Function::log, l.read(sum, i)); })};
 }
 
-Tensor softmax(Lowering& l, const Tensor& x, int64_t dim, DType dtype) {
+SymbolicTensor softmax(Lowering& l, const SymbolicTensor& x, int64_t dim, DType dtype) {
   const SoftmaxDim s = softmax_dim(l, x, dim);
-  const Tensor powers = exponentials(l, s, largest(l, s));
-  const Tensor sum = sum_along(l, powers, s.dims);
-  const Tensor result =
+  const SymbolicTensor powers = exponentials(l, s, largest(l, s));
+  const SymbolicTensor sum = sum_along(l, powers, s.dims);
+  const SymbolicTensor result =
       l.map(dtype, powers.shape, [&](const Indices& at) { return l.read(powers, at) / l.read_broadcast(sum, at); });
   return l.reshape(result, x.shape);
 }
 
-Tensor log_softmax(Lowering& l, const Tensor& x, int64_t dim, DType dtype) {
+SymbolicTensor log_softmax(Lowering& l, const SymbolicTensor& x, int64_t dim, DType dtype) {
   const SoftmaxDim s = softmax_dim(l, x, dim);
   const LogSum sum = log_sum_exp(l, s);
-  const Tensor result = l.map(dtype, s.x.shape, [&](const Indices& at) {
+  const SymbolicTensor result = l.map(dtype, s.x.shape, [&](const Indices& at) {
     return l.read(s.x, at) - l.read_broadcast(sum.shift, at) - l.read_broadcast(sum.log_sum, at);
   });
   return l.reshape(result, x.shape);
@@ -62,12 +62,12 @@ namespace {
 
 // The input in the dtype of the result, as `dtype` asks.
 struct SoftmaxCall {
-  Tensor x;
+  SymbolicTensor x;
   DType dtype;
   int64_t dim;
 };
 SoftmaxCall softmax_call(OpCall& c) {
-  Tensor x = c.tensor("self");
+  SymbolicTensor x = c.tensor("self");
   DType dtype = c.dtype("dtype", x.dtype);
   if (c.flag("half_to_float", false)) {
     require(compute_type(x.dtype) == DType::f32, fmt::format("softmax of {} does not give f32", name(x.dtype)));
@@ -86,47 +86,47 @@ void safe_softmax(OpCall& c) {
   const auto [x, dtype, dim] = softmax_call(c);
   const SoftmaxDim s = softmax_dim(l, x, dim);
   // A line of -inf only is masked out: its probabilities are 0.
-  const Tensor shift = largest(l, s);
-  const Tensor finite = l.map(shift.dtype, shift.shape, [&](const Indices& i) {
-    const Ex value = l.read(shift, i);
+  const SymbolicTensor shift = largest(l, s);
+  const SymbolicTensor finite = l.map(shift.dtype, shift.shape, [&](const Indices& i) {
+    const Scalar value = l.read(shift, i);
     return select(value == -std::numeric_limits<double>::infinity(), 0.0, value);
   });
-  const Tensor powers = exponentials(l, s, finite);
-  const Tensor sum = sum_along(l, powers, s.dims);
-  const Tensor result = l.map(dtype, powers.shape, [&](const Indices& at) {
-    const Ex total = l.read_broadcast(sum, at);
+  const SymbolicTensor powers = exponentials(l, s, finite);
+  const SymbolicTensor sum = sum_along(l, powers, s.dims);
+  const SymbolicTensor result = l.map(dtype, powers.shape, [&](const Indices& at) {
+    const Scalar total = l.read_broadcast(sum, at);
     return select(total == 0.0, 0.0, l.read(powers, at) / total);
   });
-  c.give(l.reshape(result, x.shape));
+  c.add_result(l.reshape(result, x.shape));
 }
 
 void masked_softmax(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self"), mask = c.tensor("mask");
-  const Tensor masked = l.map(x.dtype, x.shape, [&](const Indices& i) {
+  const SymbolicTensor x = c.tensor("self"), mask = c.tensor("mask");
+  const SymbolicTensor masked = l.map(x.dtype, x.shape, [&](const Indices& i) {
     return select(l.read_broadcast(mask, i), -std::numeric_limits<double>::infinity(), l.read(x, i));
   });
-  c.give(softmax(l, masked, c.integer("dim", -1), x.dtype));
+  c.add_result(softmax(l, masked, c.integer("dim", -1), x.dtype));
 }
 
 void softmin(OpCall& c) {
   Lowering& l = c.lowering();
   const auto [x, dtype, dim] = softmax_call(c);
-  const Tensor negative = l.map(x.dtype, x.shape, [&, &x = x](const Indices& i) { return -l.read(x, i); });
-  c.give(softmax(l, negative, dim, dtype));
+  const SymbolicTensor negative = l.map(x.dtype, x.shape, [&, &x = x](const Indices& i) { return -l.read(x, i); });
+  c.add_result(softmax(l, negative, dim, dtype));
 }
 
 // ---- backward ----
 
 struct SoftmaxGradient {
-  Tensor grad;
-  Tensor output;
+  SymbolicTensor grad;
+  SymbolicTensor output;
   ReducedDims dims;
   DType dtype;
 };
 SoftmaxGradient softmax_gradient(OpCall& c) {
   Lowering& l = c.lowering();
-  const Tensor grad = c.tensor("grad_output"), output = c.tensor("output");
+  const SymbolicTensor grad = c.tensor("grad_output"), output = c.tensor("output");
   require(grad.shape == output.shape, "the gradient and the output have one shape");
   require(is_float(grad.dtype) && compute_type(grad.dtype) == compute_type(output.dtype),
           "the gradient and the output have one kind of float");
@@ -137,22 +137,22 @@ SoftmaxGradient softmax_gradient(OpCall& c) {
 void softmax_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const SoftmaxGradient g = softmax_gradient(c);
-  const Tensor dot = reduce_dims(l, compute_type(g.grad.dtype), Reducer::sum, g.dims, true,
-                                 [&](const Indices& at) { return l.read(g.grad, at) * l.read(g.output, at); });
-  const Tensor result = l.map(g.dtype, g.grad.shape, [&](const Indices& at) {
+  const SymbolicTensor dot = reduce_dims(l, compute_type(g.grad.dtype), Reducer::sum, g.dims, true,
+                                         [&](const Indices& at) { return l.read(g.grad, at) * l.read(g.output, at); });
+  const SymbolicTensor result = l.map(g.dtype, g.grad.shape, [&](const Indices& at) {
     return (l.read(g.grad, at) - l.read_broadcast(dot, at)) * l.read(g.output, at);
   });
-  c.give(l.reshape(result, c.tensor("grad_output").shape));
+  c.add_result(l.reshape(result, c.tensor("grad_output").shape));
 }
 
 void log_softmax_backward(OpCall& c) {
   Lowering& l = c.lowering();
   const SoftmaxGradient g = softmax_gradient(c);
-  const Tensor sum = sum_along(l, g.grad, g.dims);
-  const Tensor result = l.map(g.dtype, g.grad.shape, [&](const Indices& at) {
+  const SymbolicTensor sum = sum_along(l, g.grad, g.dims);
+  const SymbolicTensor result = l.map(g.dtype, g.grad.shape, [&](const Indices& at) {
     return l.read(g.grad, at) - call(Function::exp, l.read(g.output, at)) * l.read_broadcast(sum, at);
   });
-  c.give(l.reshape(result, c.tensor("grad_output").shape));
+  c.add_result(l.reshape(result, c.tensor("grad_output").shape));
 }
 
 }  // namespace
@@ -161,22 +161,22 @@ void register_softmax(Registry& r) {
   r.add("softmax", "self, dim, dtype",
         [](OpCall& c) {
           const auto [x, dtype, dim] = softmax_call(c);
-          c.give(softmax(c.lowering(), x, dim, dtype));
+          c.add_result(softmax(c.lowering(), x, dim, dtype));
         },
         {"special_softmax"});
   r.add("_softmax", "self, dim, half_to_float", [](OpCall& c) {
     const auto [x, dtype, dim] = softmax_call(c);
-    c.give(softmax(c.lowering(), x, dim, dtype));
+    c.add_result(softmax(c.lowering(), x, dim, dtype));
   });
   r.add("log_softmax", "self, dim, dtype",
         [](OpCall& c) {
           const auto [x, dtype, dim] = softmax_call(c);
-          c.give(log_softmax(c.lowering(), x, dim, dtype));
+          c.add_result(log_softmax(c.lowering(), x, dim, dtype));
         },
         {"special_log_softmax"});
   r.add("_log_softmax", "self, dim, half_to_float", [](OpCall& c) {
     const auto [x, dtype, dim] = softmax_call(c);
-    c.give(log_softmax(c.lowering(), x, dim, dtype));
+    c.add_result(log_softmax(c.lowering(), x, dim, dtype));
   });
   r.add("_safe_softmax", "self, dim, dtype", safe_softmax);
   r.add("_masked_softmax", "self, mask, dim, mask_type", masked_softmax);

@@ -7,20 +7,20 @@ namespace lightline::ops {
 
 // A tensor with one dimension singled out. A scalar counts as a vector of one.
 struct SoftmaxDim {
-  Tensor x;
+  SymbolicTensor x;
   ReducedDims dims;  // the one dimension
 };
-SoftmaxDim softmax_dim(Lowering& l, const Tensor& x, int64_t dim);
+SoftmaxDim softmax_dim(Lowering& l, const SymbolicTensor& x, int64_t dim);
 
 // log(sum(exp(x))) along the dimension, with an extent of 1 in its place, as `shift + log_sum`: the largest element and the
 // logarithm of the sum of exp(x - shift). In the compute type.
 struct LogSum {
-  Tensor shift;
-  Tensor log_sum;
+  SymbolicTensor shift;
+  SymbolicTensor log_sum;
 };
 LogSum log_sum_exp(Lowering& l, const SoftmaxDim& s);
 
-Tensor softmax(Lowering& l, const Tensor& x, int64_t dim, DType dtype);
-Tensor log_softmax(Lowering& l, const Tensor& x, int64_t dim, DType dtype);
+SymbolicTensor softmax(Lowering& l, const SymbolicTensor& x, int64_t dim, DType dtype);
+SymbolicTensor log_softmax(Lowering& l, const SymbolicTensor& x, int64_t dim, DType dtype);
 
 }  // namespace lightline::ops

@@ -8,8 +8,6 @@
 namespace lightline::ops {
 namespace {
 
-Literal zero() { return Literal::of(int64_t(0)); }
-
 double scale_of(Normalisation norm, const Shape& shape, const std::vector<int64_t>& dims, int64_t last_size) {
   if (norm == Normalisation::none) return 1;
   double count = 1;
@@ -18,16 +16,16 @@ double scale_of(Normalisation norm, const Shape& shape, const std::vector<int64_
   return norm == Normalisation::by_count ? 1 / count : 1 / std::sqrt(count);
 }
 
-Tensor scaled(Lowering& l, const Tensor& x, double scale) {
+SymbolicTensor scaled(Lowering& l, const SymbolicTensor& x, double scale) {
   if (scale == 1) return x;
   return l.map(x.dtype, x.shape, [&](const Indices& i) {
-    const Ex value = l.read(x, i);
+    const Scalar value = l.read(x, i);
     if (x.dtype != DType::c64) return value * scale;
     return call(Function::complex_, call(Function::real, value) * scale, call(Function::imag, value) * scale);
   });
 }
 
-Tensor unscaled_transform(Lowering& l, Tensor x, const std::vector<int64_t>& dims, bool inverse) {
+SymbolicTensor unscaled_transform(Lowering& l, SymbolicTensor x, const std::vector<int64_t>& dims, bool inverse) {
   for (const int64_t dim : dims)
     x = l.opaque("fft", {x}, {{"dim", dim}, {"inverse", inverse}}, {{DType::c64, x.shape}})[0];
   return x;
@@ -36,25 +34,25 @@ Tensor unscaled_transform(Lowering& l, Tensor x, const std::vector<int64_t>& dim
 std::vector<int64_t> but_last(const std::vector<int64_t>& dims) { return {dims.begin(), dims.end() - 1}; }
 
 // The transform of reals mirrors itself: element k is the conjugate of element size - k.
-Tensor mirrored(Lowering& l, const Tensor& half, int64_t dim, int64_t size) {
+SymbolicTensor mirrored(Lowering& l, const SymbolicTensor& half, int64_t dim, int64_t size) {
   Shape shape = half.shape;
   shape[size_t(dim)] = size;
   return l.map(DType::c64, shape, [&](const Indices& i) {
     Indices other = i;
-    const Ix& k = i[size_t(dim)];
+    const Subscript& k = i[size_t(dim)];
     other[size_t(dim)] = size - k;
     return select(value(k) <= double(size / 2), l.read(half, i, zero()),
                   call(Function::conj, l.read(half, other, zero())));
   });
 }
 
-Tensor conjugated(Lowering& l, const Tensor& x) {
+SymbolicTensor conjugated(Lowering& l, const SymbolicTensor& x) {
   return l.map(DType::c64, x.shape, [&](const Indices& i) { return call(Function::conj, l.read(x, i)); });
 }
 
 }  // namespace
 
-Tensor as_complex(Lowering& l, const Tensor& x) {
+SymbolicTensor as_complex(Lowering& l, const SymbolicTensor& x) {
   require(x.dtype == DType::c64 || x.dtype == DType::f32 || category(x.dtype) <= Category::integer,
           fmt::format("the Fourier transform of {} is not complex numbers of two f32", name(x.dtype)));
   if (x.dtype == DType::c64) return x;
@@ -63,7 +61,7 @@ Tensor as_complex(Lowering& l, const Tensor& x) {
   });
 }
 
-Tensor resized(Lowering& l, const Tensor& x, int64_t dim, int64_t size) {
+SymbolicTensor resized(Lowering& l, const SymbolicTensor& x, int64_t dim, int64_t size) {
   require(size >= 1, "a transform has at least one element");
   const int64_t extent = x.shape[size_t(dim)];
   if (size <= extent) return l.slice(x, dim, 0, size);
@@ -72,27 +70,28 @@ Tensor resized(Lowering& l, const Tensor& x, int64_t dim, int64_t size) {
   return l.map(x.dtype, shape, [&](const Indices& i) { return l.read(x, i, zero()); });
 }
 
-Tensor complex_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
-                         bool inverse) {
+SymbolicTensor complex_transform(Lowering& l, const SymbolicTensor& x, const std::vector<int64_t>& dims,
+                                 Normalisation norm, bool inverse) {
   return scaled(l, unscaled_transform(l, x, dims, inverse), scale_of(norm, x.shape, dims, 0));
 }
 
-Tensor real_transform(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
-                      bool onesided) {
+SymbolicTensor real_transform(Lowering& l, const SymbolicTensor& x, const std::vector<int64_t>& dims,
+                              Normalisation norm, bool onesided) {
   require(!dims.empty(), "a transform of reals needs a dimension");
-  Tensor result = unscaled_transform(l, as_complex(l, x), {dims.back()}, false);
+  SymbolicTensor result = unscaled_transform(l, as_complex(l, x), {dims.back()}, false);
   if (onesided) result = l.slice(result, dims.back(), 0, x.shape[size_t(dims.back())] / 2 + 1);
   return scaled(l, unscaled_transform(l, result, but_last(dims), false), scale_of(norm, x.shape, dims, 0));
 }
 
-Tensor transform_to_real(Lowering& l, const Tensor& x, const std::vector<int64_t>& dims, Normalisation norm,
-                         int64_t size) {
+SymbolicTensor transform_to_real(Lowering& l, const SymbolicTensor& x, const std::vector<int64_t>& dims,
+                                 Normalisation norm, int64_t size) {
   require(!dims.empty() && size >= 1, "a transform to reals needs a dimension and a size");
   const double scale = scale_of(norm, x.shape, dims, size);
-  const Tensor lines = mirrored(l, unscaled_transform(l, as_complex(l, x), but_last(dims), true), dims.back(), size);
-  const Tensor full = unscaled_transform(l, lines, {dims.back()}, true);
+  const SymbolicTensor lines =
+      mirrored(l, unscaled_transform(l, as_complex(l, x), but_last(dims), true), dims.back(), size);
+  const SymbolicTensor full = unscaled_transform(l, lines, {dims.back()}, true);
   return l.map(DType::f32, full.shape, [&](const Indices& i) {
-    const Ex value = call(Function::real, l.read(full, i));
+    const Scalar value = call(Function::real, l.read(full, i));
     return scale == 1 ? value : value * scale;
   });
 }
@@ -118,21 +117,21 @@ Normalisation numbered_norm(const OpCall& c) {
 }
 
 void define_c2c(OpCall& c) {
-  const Tensor x = c.tensor("self");
-  c.give(complex_transform(c.lowering(), as_complex(c.lowering(), x), wrapped_dims(c.integers("dim"), x.rank()),
-                           numbered_norm(c), !c.flag("forward", true)));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(complex_transform(c.lowering(), as_complex(c.lowering(), x), wrapped_dims(c.integers("dim"), x.rank()),
+                                 numbered_norm(c), !c.flag("forward", true)));
 }
 
 void define_r2c(OpCall& c) {
-  const Tensor x = c.tensor("self");
-  c.give(real_transform(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
-                        c.flag("onesided", true)));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(real_transform(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
+                              c.flag("onesided", true)));
 }
 
 void define_c2r(OpCall& c) {
-  const Tensor x = c.tensor("self");
-  c.give(transform_to_real(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
-                           c.integer("last_dim_size")));
+  const SymbolicTensor x = c.tensor("self");
+  c.add_result(transform_to_real(c.lowering(), x, wrapped_dims(c.integers("dim"), x.rank()), numbered_norm(c),
+                                 c.integer("last_dim_size")));
 }
 
 // ---- torch.fft ----
@@ -168,7 +167,7 @@ Extent extent_of(const OpCall& c, int64_t rank, const std::vector<int64_t>& defa
   return e;
 }
 
-Tensor resized_to(Lowering& l, Tensor x, const Extent& e) {
+SymbolicTensor resized_to(Lowering& l, SymbolicTensor x, const Extent& e) {
   for (size_t i = 0; i < e.dims.size(); ++i)
     if (e.sizes[i] != 0) x = resized(l, x, e.dims[i], e.sizes[i]);
   return x;
@@ -178,44 +177,44 @@ using Dims = std::vector<int64_t>;
 
 void define_fft(OpCall& c, const Dims& default_dims, bool inverse) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const Extent e = extent_of(c, x.rank(), default_dims);
-  c.give(complex_transform(l, as_complex(l, resized_to(l, x, e)), e.dims, named_norm(c, !inverse), inverse));
+  c.add_result(complex_transform(l, as_complex(l, resized_to(l, x, e)), e.dims, named_norm(c, !inverse), inverse));
 }
 
-// hfft and its kin transform forwards to reals: the inverse of the conjugate.
+// hfft and the like transform forwards to reals: the inverse of the conjugate.
 void define_to_real(OpCall& c, const Dims& default_dims, bool conjugate) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   Extent e = extent_of(c, x.rank(), default_dims);
   require(!e.dims.empty(), "a transform to reals needs a dimension");
   const int64_t size = e.sizes.back() != 0 ? e.sizes.back() : 2 * (x.shape[size_t(e.dims.back())] - 1);
   require(size >= 1, "a transform has at least one element");
   e.sizes.back() = size / 2 + 1;
-  Tensor half = as_complex(l, resized_to(l, x, e));
+  SymbolicTensor half = as_complex(l, resized_to(l, x, e));
   if (conjugate) half = conjugated(l, half);
-  c.give(transform_to_real(l, half, e.dims, named_norm(c, conjugate), size));
+  c.add_result(transform_to_real(l, half, e.dims, named_norm(c, conjugate), size));
 }
 
 void define_from_real(OpCall& c, const Dims& default_dims, bool conjugate) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   require(x.dtype != DType::c64, "this transform takes real numbers");
   const Extent e = extent_of(c, x.rank(), default_dims);
-  const Tensor half = real_transform(l, resized_to(l, x, e), e.dims, named_norm(c, !conjugate), true);
-  c.give(conjugate ? conjugated(l, half) : half);
+  const SymbolicTensor half = real_transform(l, resized_to(l, x, e), e.dims, named_norm(c, !conjugate), true);
+  c.add_result(conjugate ? conjugated(l, half) : half);
 }
 
 void define_shift(OpCall& c, bool inverse) {
   Lowering& l = c.lowering();
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   Dims dims = c.integers("dim", {});
   if (!c.has("dim")) {
     dims.resize(x.shape.size());
     std::iota(dims.begin(), dims.end(), 0);
   }
   dims = wrapped_dims(dims, x.rank());
-  c.give(l.map(x.dtype, x.shape, [&](const Indices& i) {
+  c.add_result(l.map(x.dtype, x.shape, [&](const Indices& i) {
     Indices from = i;
     for (const int64_t dim : dims) {
       const int64_t extent = x.shape[size_t(dim)];
@@ -230,8 +229,8 @@ void define_frequencies(OpCall& c, bool only_half) {
   const double step = c.number("d", 1.0);
   const DType dtype = c.dtype("dtype", DType::f32);
   require(n > 0, "frequencies need at least one element");
-  c.give(c.lowering().map(dtype, {only_half ? n / 2 + 1 : n}, [&](const Indices& i) {
-    const Ex k = value(i[0]), wrapped = only_half ? k : select(k >= double((n + 1) / 2), k - double(n), k);
+  c.add_result(c.lowering().map(dtype, {only_half ? n / 2 + 1 : n}, [&](const Indices& i) {
+    const Scalar k = value(i[0]), wrapped = only_half ? k : select(k >= double((n + 1) / 2), k - double(n), k);
     return convert(wrapped, dtype) * (1.0 / (double(n) * step));
   }));
 }

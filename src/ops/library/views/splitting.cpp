@@ -9,16 +9,16 @@ namespace {
 
 constexpr int64_t most_parts = 1 << 20;
 
-void give_parts(OpCall& c, const Tensor& x, int64_t dim, const std::vector<int64_t>& sizes) {
+void give_parts(OpCall& c, const SymbolicTensor& x, int64_t dim, const std::vector<int64_t>& sizes) {
   int64_t start = 0;
   for (const int64_t size : sizes) {
     require(size >= 0 && size <= x.shape[size_t(dim)] - start, "the parts are larger than the dimension");
-    c.give(c.lowering().slice(x, dim, start, size));
+    c.add_result(c.lowering().slice(x, dim, start, size));
     start += size;
   }
 }
 
-int64_t dimension(OpCall& c, const Tensor& x, int64_t fallback = 0) {
+int64_t dimension(OpCall& c, const SymbolicTensor& x, int64_t fallback = 0) {
   require(x.rank() > 0, "a scalar can not be split");
   return wrap_dim(c.integer("dim", fallback), x.rank());
 }
@@ -33,7 +33,7 @@ std::vector<int64_t> equal_parts(int64_t extent, int64_t size) {
 }
 
 void define_split(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t dim = dimension(c, x);
   if (c.has("split_sizes")) return give_parts(c, x, dim, c.integers("split_sizes"));
   const graph::Argument* size = c.argument("split_size");
@@ -42,12 +42,12 @@ void define_split(OpCall& c) {
 }
 
 void define_split_with_sizes(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   give_parts(c, x, dimension(c, x), c.integers("split_sizes"));
 }
 
 void define_chunk(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t dim = dimension(c, x), chunks = c.integer("chunks"), extent = x.shape[size_t(dim)];
   require(chunks > 0 && chunks < most_parts, "the number of chunks makes no sense");
   if (extent == 0) return give_parts(c, x, dim, std::vector<int64_t>(size_t(chunks), 0));
@@ -55,7 +55,7 @@ void define_chunk(OpCall& c) {
 }
 
 // At positions, or into nearly equal sections of which the first are larger.
-void tensor_split(OpCall& c, const Tensor& x, int64_t dim, bool at_positions) {
+void tensor_split(OpCall& c, const SymbolicTensor& x, int64_t dim, bool at_positions) {
   const int64_t extent = x.shape[size_t(dim)];
   if (at_positions) {
     int64_t start = 0;
@@ -63,7 +63,7 @@ void tensor_split(OpCall& c, const Tensor& x, int64_t dim, bool at_positions) {
     ends.push_back(extent);
     for (int64_t end : ends) {
       end = std::clamp<int64_t>(end < 0 ? end + extent : end, 0, extent);
-      c.give(c.lowering().slice(x, dim, std::min(start, extent), std::max<int64_t>(0, end - start)));
+      c.add_result(c.lowering().slice(x, dim, std::min(start, extent), std::max<int64_t>(0, end - start)));
       start = end;
     }
     return;
@@ -76,14 +76,14 @@ void tensor_split(OpCall& c, const Tensor& x, int64_t dim, bool at_positions) {
 }
 
 void define_tensor_split(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   tensor_split(c, x, dimension(c, x), c.has("indices"));
 }
 
 // hsplit, vsplit and dsplit: along dimension 1, 0 and 2.
 Definition split_along(int64_t dim) {
   return [dim](OpCall& c) {
-    const Tensor x = c.tensor("self");
+    const SymbolicTensor x = c.tensor("self");
     const int64_t along = dim == 1 && x.rank() == 1 ? 0 : dim;
     require(x.rank() > along, "the tensor has too few dimensions to be split");
     tensor_split(c, x, along, c.has("indices"));
@@ -91,10 +91,10 @@ Definition split_along(int64_t dim) {
 }
 
 void define_unbind(OpCall& c) {
-  const Tensor x = c.tensor("self");
+  const SymbolicTensor x = c.tensor("self");
   const int64_t dim = dimension(c, x);
   require(x.shape[size_t(dim)] < most_parts, "there are too many parts");
-  for (int64_t i = 0; i < x.shape[size_t(dim)]; ++i) c.give(c.lowering().select(x, dim, i));
+  for (int64_t i = 0; i < x.shape[size_t(dim)]; ++i) c.add_result(c.lowering().select(x, dim, i));
 }
 
 }  // namespace

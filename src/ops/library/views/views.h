@@ -16,11 +16,11 @@ SliceBounds slice_bounds(OpCall& c, int64_t extent);
 // A shape in which one extent may be -1: what is left of `count` elements.
 Shape completed(Shape shape, int64_t count);
 
-Tensor diagonal(Lowering& l, const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2);
+SymbolicTensor diagonal(Lowering& l, const SymbolicTensor& x, int64_t offset, int64_t dim1, int64_t dim2);
 // What as_strided's arguments say of the storage of `x`, which is taken to be row-major.
-Tensor strided(OpCall& c, const Tensor& x);
-Tensor flipped(Lowering& l, const Tensor& x, int64_t dim);
+SymbolicTensor strided(OpCall& c, const SymbolicTensor& x);
+SymbolicTensor flipped(Lowering& l, const SymbolicTensor& x, int64_t dim);
 // At least `rank` dimensions, as atleast_1d, 2d and 3d add them.
-Tensor at_least(Lowering& l, const Tensor& x, int64_t rank);
+SymbolicTensor at_least(Lowering& l, const SymbolicTensor& x, int64_t rank);
 
 }  // namespace lightline::ops

@@ -1,4 +1,4 @@
-#include "demand/region.h"
+#include "demand/point_set.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,9 +30,9 @@ struct Line {
 };
 
 // Points of a component: iterates over all variables but the last, which is counted in closed form.
-class Counter {
+class PointCounter {
  public:
-  Counter(const Piece& piece, std::vector<int> variables, std::vector<const HalfSpace*> cuts)
+  PointCounter(const Piece& piece, std::vector<int> variables, std::vector<const HalfSpace*> cuts)
       : piece_(piece), variables_(std::move(variables)), cuts_(std::move(cuts)) {
     // the longest variable last
     std::stable_sort(variables_.begin(), variables_.end(),
@@ -359,7 +359,7 @@ double count(const Piece& piece) {
     std::vector<const HalfSpace*> cuts;
     for (const HalfSpace& cut : piece.cuts)
       if (find(cut.terms[0].first) == int(root)) cuts.push_back(&cut);
-    total *= Counter(piece, std::move(variables), std::move(cuts)).run();
+    total *= PointCounter(piece, std::move(variables), std::move(cuts)).run();
   }
   return total;
 }
@@ -381,7 +381,7 @@ Piece project(const Piece& piece, const std::vector<int>& kept) {
   return result;
 }
 
-void Region::add(Piece piece) {
+void PointSet::add(Piece piece) {
   if (piece.bounds_empty()) return;
   for (const Piece& known : added_)
     if (added_.size() <= max_cut_pieces && contained(piece, known)) return;
@@ -389,7 +389,7 @@ void Region::add(Piece piece) {
   current_ = false;
 }
 
-bool Region::contains(const Region& other) const {
+bool PointSet::contains(const PointSet& other) const {
   const auto& own = pieces();
   return std::all_of(other.pieces().begin(), other.pieces().end(), [&](const Piece& piece) {
     return std::any_of(own.begin(), own.end(), [&](const Piece& known) { return contained(piece, known); });
@@ -397,7 +397,7 @@ bool Region::contains(const Region& other) const {
 }
 
 // The result depends on the set of pieces alone, not on their order: they are sorted, and the largest come first.
-const std::vector<Piece>& Region::pieces() const {
+const std::vector<Piece>& PointSet::pieces() const {
   if (current_) return pieces_;
   current_ = true;
   if (added_.size() == 1) return pieces_ = added_;
@@ -427,7 +427,7 @@ const std::vector<Piece>& Region::pieces() const {
   return pieces_;
 }
 
-double Region::points() const {
+double PointSet::points() const {
   double total = 0;
   for (const Piece& piece : pieces()) total += count(piece);
   return total;

@@ -1,4 +1,4 @@
-#include "demand/region.h"
+#include "demand/point_set.h"
 
 #include <gtest/gtest.h>
 
@@ -106,8 +106,8 @@ TEST(Piece, ProjectionsAreNeverTooLarge) {
   }
 }
 
-TEST(Region, OverlappingBoxesCountOnce) {
-  Region region;
+TEST(PointSet, OverlappingBoxesCountOnce) {
+  PointSet region;
   region.add({{{0, 9, 1}, {0, 9, 1}}, {}});
   region.add({{{5, 14, 1}, {5, 14, 1}}, {}});
   region.add({{{0, 3, 1}, {0, 3, 1}}, {}});

@@ -38,7 +38,7 @@ inline bool multiply(int64_t a, int64_t b, int64_t& into) {
 struct Piece {
   std::vector<Range> box;
   std::vector<HalfSpace> cuts;
-  bool floating = false;  // as many points as the box has, but nobody knows where: what a gather touches
+  bool floating = false;  // as many points as the box has, at unknown places: what a gather touches
   bool operator==(const Piece&) const = default;
   auto operator<=>(const Piece&) const = default;
 
@@ -60,11 +60,11 @@ Piece project(const Piece& piece, const std::vector<int>& kept);
 bool contained(const Piece& a, const Piece& b);
 
 // A union of points, in whatever order they were added.
-class Region {
+class PointSet {
  public:
   void add(Piece piece);
   bool empty() const { return added_.empty(); }
-  bool contains(const Region& other) const;
+  bool contains(const PointSet& other) const;
   // The same points as disjoint pieces; overlaps that can not be split exactly are dropped.
   const std::vector<Piece>& pieces() const;
   double points() const;

@@ -8,7 +8,7 @@ namespace lightline::ops {
 namespace {
 
 using graph::Argument;
-using Form = void (*)(PyCall&);
+using CallRewrite = void (*)(PyCall&);
 
 PyValue gathered(std::vector<PyValue> items) { return PyValue::sequence(std::move(items)); }
 
@@ -277,8 +277,8 @@ void at_least(PyCall& call) {
   if (call.positional().size() > 1) tensors(call);
 }
 
-const std::unordered_map<std::string_view, Form>& forms() {
-  static const std::unordered_map<std::string_view, Form> table = {
+const std::unordered_map<std::string_view, CallRewrite>& call_rewrites() {
+  static const std::unordered_map<std::string_view, CallRewrite> table = {
       {"view", view},
       {"reshape", view},
       {"expand", sizes<1>},
@@ -347,7 +347,7 @@ const std::unordered_map<std::string_view, Form>& forms() {
   return table;
 }
 
-// Tensor.__radd__(a, b) is b + a.
+// SymbolicTensor.__radd__(a, b) is b + a.
 void special_method(PyCall& call) {
   static constexpr std::string_view plain[] = {"add", "sub", "mul", "truediv", "floordiv", "mod",    "pow", "matmul",
                                                "and", "or",  "xor", "lshift",  "rshift",   "eq",     "ne",  "lt",
@@ -383,8 +383,8 @@ void normalise_call(PyCall& call) {
   drop(call, {"out", "device", "layout", "pin_memory", "requires_grad", "generator", "memory_format", "non_blocking",
               "_stacklevel", "names"});
   const size_t dot = call.target.rfind('.');
-  const auto form = forms().find(std::string_view(call.target).substr(dot == std::string::npos ? 0 : dot + 1));
-  if (form != forms().end()) form->second(call);
+  const auto form = call_rewrites().find(std::string_view(call.target).substr(dot == std::string::npos ? 0 : dot + 1));
+  if (form != call_rewrites().end()) form->second(call);
 }
 
 }  // namespace lightline::ops

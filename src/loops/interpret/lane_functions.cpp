@@ -1,4 +1,4 @@
-#include "loops/interpret/kernels.h"
+#include "loops/interpret/lane_functions.h"
 
 #include <array>
 #include <bit>
@@ -52,7 +52,7 @@ void select(std::byte* out, const std::byte* a, const std::byte* b, const std::b
 
 // What every type has.
 template <class T>
-Kernel equality_kernel(Function function) {
+LaneFunction equality_function(Function function) {
   switch (function) {
     LL_BINARY(eq, x == y);
     LL_BINARY(ne, x != y);
@@ -63,7 +63,7 @@ Kernel equality_kernel(Function function) {
 
 // What every ordered type has.
 template <class T>
-Kernel order_kernel(Function function) {
+LaneFunction order_function(Function function) {
   switch (function) {
     LL_BINARY(lt, x < y);
     LL_BINARY(le, x <= y);
@@ -74,12 +74,12 @@ Kernel order_kernel(Function function) {
     LL_BINARY(fmin, scalar::minimum_number(x, y));
     LL_BINARY(fmax, scalar::maximum_number(x, y));
     LL_UNARY(sign, scalar::sign(x));
-    default: return equality_kernel<T>(function);
+    default: return equality_function<T>(function);
   }
 }
 
 template <class T>
-Kernel transcendental_kernel(Function function) {
+LaneFunction transcendental_function(Function function) {
   switch (function) {
     LL_UNARY(sqrt, std::sqrt(x));
     LL_UNARY(rsqrt, T(1) / std::sqrt(x));
@@ -116,12 +116,12 @@ Kernel transcendental_kernel(Function function) {
     LL_UNARY(gelu_tanh, scalar::gelu_tanh(x));
     LL_UNARY(lgamma, scalar::lgamma(x));
     LL_UNARY(digamma, scalar::digamma(x));
-    default: return order_kernel<T>(function);
+    default: return order_function<T>(function);
   }
 }
 
 template <class T>
-Kernel float_kernel(Function function) {
+LaneFunction float_function(Function function) {
   switch (function) {
     LL_BINARY(add, x + y);
     LL_BINARY(sub, x - y);
@@ -143,7 +143,7 @@ Kernel float_kernel(Function function) {
     LL_UNARY(signbit, bool(std::signbit(x)));
     LL_BINARY(complex_, Complex(float(x), float(y)));
     LL_UNARY(bits, scalar::bits_of(x));
-    default: return transcendental_kernel<T>(function);
+    default: return transcendental_function<T>(function);
   }
 }
 
@@ -154,7 +154,7 @@ Kernel float_kernel(Function function) {
   case Function::id: return &binary<int64_t, [](int64_t x, int64_t y) { return int64_t(I(expression)); }>
 
 template <class I>
-Kernel integer_kernel(Function function) {
+LaneFunction integer_function(Function function) {
   switch (function) {
     LL_WRAPPED_BINARY(add, scalar::wrapping_add(x, y));
     LL_WRAPPED_BINARY(sub, scalar::wrapping_sub(x, y));
@@ -178,24 +178,24 @@ Kernel integer_kernel(Function function) {
         return &unary<int64_t, [](int64_t x) { return std::bit_cast<double>(x); }>;
       else
         return &unary<int64_t, [](int64_t x) { return std::bit_cast<float>(int32_t(x)); }>;
-    default: return order_kernel<int64_t>(function);
+    default: return order_function<int64_t>(function);
   }
 }
 
 #undef LL_WRAPPED_UNARY
 #undef LL_WRAPPED_BINARY
 
-Kernel boolean_kernel(Function function) {
+LaneFunction boolean_function(Function function) {
   using T = int64_t;
   switch (function) {
     case Function::bitand_: LL_BINARY(logical_and, x & y);
     case Function::bitor_: LL_BINARY(logical_or, x | y); LL_BINARY(bitxor_, x ^ y);
     case Function::bitnot: LL_UNARY(logical_not, x ^ 1);
-    default: return order_kernel<int64_t>(function);
+    default: return order_function<int64_t>(function);
   }
 }
 
-Kernel complex_kernel(Function function) {
+LaneFunction complex_function(Function function) {
   using T = Complex;
   using scalar::narrow;
   using scalar::widen;
@@ -215,7 +215,7 @@ Kernel complex_kernel(Function function) {
     LL_UNARY(real, x.real());
     LL_UNARY(imag, x.imag());
     LL_UNARY(conj, std::conj(x));
-    default: return equality_kernel<T>(function);
+    default: return equality_function<T>(function);
   }
 }
 
@@ -268,24 +268,24 @@ void fill(std::byte* out, T value) {
 
 }  // namespace
 
-Kernel function_kernel(Function function, DType type) {
+LaneFunction lane_function(Function function, DType type) {
   switch (type) {
-    case DType::f64: return float_kernel<double>(function);
-    case DType::i64: return integer_kernel<int64_t>(function);
-    case DType::i32: return integer_kernel<int32_t>(function);
-    case DType::i16: return integer_kernel<int16_t>(function);
-    case DType::i8: return integer_kernel<int8_t>(function);
-    case DType::u8: return integer_kernel<uint8_t>(function);
-    case DType::boolean: return boolean_kernel(function);
-    case DType::c64: return complex_kernel(function);
-    default: return float_kernel<float>(function);
+    case DType::f64: return float_function<double>(function);
+    case DType::i64: return integer_function<int64_t>(function);
+    case DType::i32: return integer_function<int32_t>(function);
+    case DType::i16: return integer_function<int16_t>(function);
+    case DType::i8: return integer_function<int8_t>(function);
+    case DType::u8: return integer_function<uint8_t>(function);
+    case DType::boolean: return boolean_function(function);
+    case DType::c64: return complex_function(function);
+    default: return float_function<float>(function);
   }
 }
 
-Kernel cast_kernel(DType from, DType target) {
+LaneFunction lane_cast(DType from, DType target) {
   if (from == target || (target == DType::i64 && (is_integer(from) || from == DType::boolean)))
     return nullptr;  // all in 64-bit lanes
-  return with_dtype(target, [&]<DType to>() -> Kernel {
+  return with_dtype(target, [&]<DType to>() -> LaneFunction {
     switch (compute_type(from)) {
       case DType::f64: return &cast_lanes<double, to>;
       case DType::f32: return &cast_lanes<float, to>;

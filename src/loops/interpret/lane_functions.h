@@ -14,12 +14,13 @@ namespace lightline::loops::interpreter {
 inline constexpr int64_t block_lanes = 128;
 inline constexpr int64_t register_bytes = block_lanes * 8;
 
-using Kernel = void (*)(std::byte* out, const std::byte* a, const std::byte* b, const std::byte* c, int64_t count);
+using LaneFunction = void (*)(std::byte* out, const std::byte* a, const std::byte* b, const std::byte* c,
+                              int64_t count);
 
 // `type` is the compute type of the function's last operand.
-Kernel function_kernel(Function function, DType type);
+LaneFunction lane_function(Function function, DType type);
 // From a compute type to `target`, rounded to it, held in its compute type; null if that changes nothing.
-Kernel cast_kernel(DType from, DType target);
+LaneFunction lane_cast(DType from, DType target);
 
 // Between arrays of one dtype and registers of its compute type. Positions count elements.
 struct ElementAccess {
