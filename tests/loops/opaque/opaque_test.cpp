@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "loops/interpret_testing.h"
+#include "loops/ir/opaque_signature.h"
 
 namespace lightline::loops {
 namespace {
