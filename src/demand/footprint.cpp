@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "base/maths.h"
+
 namespace lightline::demand {
 
 using loops::Expr;
@@ -15,9 +17,6 @@ namespace {
 
 constexpr double max_enumerated = 1 << 14;
 constexpr double max_known = 1 << 20;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
-int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 std::optional<int64_t> positive_literal(const Expr& e) {
   if (e.kind != ExprKind::literal || e.literal.kind != loops::Literal::Kind::integer || e.literal.integer <= 0)
@@ -70,7 +69,7 @@ void for_each_point(const Piece& piece, const Visit& visit) {
 }
 
 Range within(Range range, int64_t extent) {
-  if (range.lo < 0) range.lo += (-range.lo + range.step - 1) / range.step * range.step;
+  if (range.lo < 0) range.lo += ceil_div(-range.lo, range.step) * range.step;
   range.hi = std::min(range.hi, extent - 1);
   if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
   return range;
@@ -133,7 +132,7 @@ Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) 
     return sign != 0;
   });
   const auto clip = [&](Range range) {
-    if (low > range.lo) range.lo += (low - range.lo + range.step - 1) / range.step * range.step;
+    if (low > range.lo) range.lo += ceil_div(low - range.lo, range.step) * range.step;
     return within(range, high + 1);
   };
   if (own.cuts.empty())

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/maths.h"
+
 namespace lightline::demand {
 
 using loops::ArrayId;
@@ -35,12 +37,6 @@ namespace {
 
 int arity(const Expr& e) {
   return e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-}
-
-uint64_t mixed(uint64_t seed, uint64_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
-  seed *= 0xff51afd7ed558ccdULL;
-  return seed ^ seed >> 32;
 }
 
 bool multiplies(DType dtype) { return is_float(dtype) || is_integer(dtype) || dtype == DType::c64; }
