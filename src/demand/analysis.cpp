@@ -7,6 +7,7 @@
 
 #include "demand/linear.h"
 #include "demand/structure.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::demand {
 
@@ -210,10 +211,9 @@ class Analyzer {
     return reads;
   }
   void clear(const std::vector<loops::Statement>& block) {
-    for (const loops::Statement& statement : block) {
+    loops::for_each_statement(block, [&](const loops::Statement& statement) {
       for (const ArrayId result : loops::results_of(statement)) demanded_[result] = {};
-      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) clear(repeat->body);
-    }
+    });
   }
 
   // ---- scatters ----
@@ -356,28 +356,19 @@ class Analyzer {
       const auto form = structure_.affine(loops::subscripts_of(program_, e)[dimension], Domain{{index}, 1, 0});
       return form && form->constant == -1 && form->terms == std::vector<std::pair<int, int64_t>>{{0, 1}};
     }
-    if (e.kind == ExprKind::cast) return reads_previous(e.args[0], own, dimension, index);
-    if (e.kind != ExprKind::call || e.function == Function::select) return false;
-    for (int i = 0; i < loops::info(e.function).arity; ++i)
-      if (reads_previous(e.args[i], own, dimension, index)) return true;
-    return false;
+    if (e.kind == ExprKind::call && e.function == Function::select) return false;
+    return std::ranges::any_of(operands_of(e),
+                               [&](ExprId operand) { return reads_previous(operand, own, dimension, index); });
   }
 
   void demand_reads(ExprId id, const Domain& domain, const Piece& points, const RepeatContext& context, size_t group,
                     ArrayId own = none) {
     if (points.bounds_empty()) return;
     const Expr& e = program_.exprs[id];
-    switch (e.kind) {
-      case ExprKind::literal:
-      case ExprKind::index: return;
-      case ExprKind::cast: return demand_reads(e.args[0], domain, points, context, group, own);
-      case ExprKind::call:
-        if (e.function == Function::select) return demand_select(e, domain, points, context, group, own);
-        for (int i = 0; i < loops::info(e.function).arity; ++i)
-          demand_reads(e.args[i], domain, points, context, group, own);
-        return;
-      case ExprKind::read: break;
-    }
+    if (e.kind == ExprKind::call && e.function == Function::select)
+      return demand_select(e, domain, points, context, group, own);
+    for (const ExprId operand : operands_of(e)) demand_reads(operand, domain, points, context, group, own);
+    if (e.kind != ExprKind::read) return;
     const ExprId* subscripts = loops::subscripts_of(program_, e);
     for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, context, group, own);
     if (e.args[0] == own) return;  // a scan's own past

@@ -49,7 +49,7 @@ class Lifting {
   std::string subscript(loops::ExprId expr);
   std::string operand(const loops::Expr& read);
   std::string result(loops::ArrayId array);
-  void reads(loops::ExprId expr, std::vector<const loops::Expr*>& list) const;
+  std::vector<const loops::Expr*> reads(loops::ExprId expr) const;
   StatementClass class_of(const loops::Compute& compute, const std::vector<const loops::Expr*>& operands) const;
 
   const loops::Program& program_;
