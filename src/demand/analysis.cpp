@@ -7,7 +7,6 @@
 
 #include "demand/linear.h"
 #include "demand/structure.h"
-#include "loops/ir/walk.h"
 
 namespace lightline::demand {
 
@@ -39,6 +38,8 @@ class Analyzer {
  public:
   Analyzer(const loops::Program& program, const KnownValues& known)
       : program_(program),
+        ids_(loops::statement_ids(program)),
+        group_of_(ids_.size(), none),
         structure_(program),
         footprints_(program, structure_, known),
         counter_(program, structure_),
@@ -69,8 +70,9 @@ class Analyzer {
   void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
     for (const loops::Statement& statement : block) {
       const size_t group = outer == none ? group_of(statement) : outer;
-      group_of_[&statement] = group;
-      if (outer == none) groups_[group].statements.push_back(&statement);
+      const loops::StatementId id = ids_.at(&statement);
+      group_of_[id] = group;
+      if (outer == none) groups_[group].statements.push_back(id);
       for (const ArrayId result : loops::results_of(statement)) {
         maker_[result] = uint32_t(group);
         depth_[result] = depth;
@@ -127,7 +129,7 @@ class Analyzer {
 
   void visit(const std::vector<loops::Statement>& block, RepeatContext& context) {
     for (size_t i = block.size(); i-- > 0;) {
-      const size_t group = group_of_.at(&block[i]);
+      const size_t group = group_of_[ids_.at(&block[i])];
       std::visit([&](const auto& node) { visit(node, context, group); }, block[i].node);
     }
   }
@@ -477,6 +479,8 @@ class Analyzer {
   }
 
   const loops::Program& program_;
+  const std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
+  std::vector<size_t> group_of_;  // by statement
   const Structure structure_;
   const Footprints footprints_;
   WorkCounter counter_;
@@ -487,7 +491,6 @@ class Analyzer {
   std::vector<const Compute*> view_;
   std::vector<const loops::Scatter*> scatter_;
   std::vector<bool> is_input_;
-  std::unordered_map<const loops::Statement*, size_t> group_of_;
   std::vector<GroupDemand> groups_;
   std::unordered_map<uint32_t, size_t> by_group_;
   std::map<std::pair<size_t, ArrayId>, PointSet> read_by_;

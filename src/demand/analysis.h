@@ -11,6 +11,7 @@
 #include "demand/footprint.h"
 #include "demand/work.h"
 #include "loops/ir/program.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::demand {
 
@@ -18,10 +19,10 @@ namespace lightline::demand {
 struct GroupDemand {
   std::string name;  // the group's name, or the array a statement defines
   Work work;
-  double operand_bytes = 0;  // what it reads that it did not make, each element once
-  double result_bytes = 0;   // what it makes that is used elsewhere or returned
-  bool opaque = false;       // named, priced by bytes only
-  std::vector<const loops::Statement*> statements;
+  double operand_bytes = 0;                    // what it reads that it did not make, each element once
+  double result_bytes = 0;                     // what it makes that is used elsewhere or returned
+  bool opaque = false;                         // named, priced by bytes only
+  std::vector<loops::StatementId> statements;  // outside of repeats
   double bytes() const { return operand_bytes + result_bytes; }
 };
 
@@ -37,7 +38,7 @@ struct Analysis {
   double bytes() const { return input_bytes + output_bytes; }
 };
 
-// `known` holds the values of integer inputs that may be relied on. The program must outlive the result.
+// `known` holds the values of integer inputs that may be relied on.
 Analysis analyze(const loops::Program& program, const KnownValues& known = {});
 
 }  // namespace lightline::demand

@@ -44,7 +44,7 @@ int reading_factors(const loops::Program& program, ExprId id) {
 
 }  // namespace
 
-Lifting::Lifting(const loops::Program& program) : program_(program) {
+Lifting::Lifting(const loops::Program& program) : program_(program), statements_(loops::statements_by_id(program)) {
   for (const loops::Array& array : program.arrays) {
     first_dimension_.push_back(dimensions_);
     dimensions_ += array.shape.size();
@@ -252,12 +252,12 @@ double Lifting::points(const loops::Statement& statement) const {
 
 Einsum Lifting::of(const demand::GroupDemand& group) {
   const loops::Statement* largest = nullptr;
-  for (const loops::Statement* statement : group.statements)
-    if (largest == nullptr || points(*statement) > points(*largest)) largest = statement;
-  for (const loops::Statement* statement : group.statements)
-    if (std::holds_alternative<loops::Repeat>(statement->node) ||
-        std::holds_alternative<loops::Opaque>(statement->node))
-      largest = statement;
+  for (const loops::StatementId id : group.statements)
+    if (largest == nullptr || points(*statements_[id]) > points(*largest)) largest = statements_[id];
+  for (const loops::StatementId id : group.statements)
+    if (std::holds_alternative<loops::Repeat>(statements_[id]->node) ||
+        std::holds_alternative<loops::Opaque>(statements_[id]->node))
+      largest = statements_[id];
   return largest == nullptr ? Einsum{} : of(*largest);
 }
 

@@ -53,6 +53,7 @@ class Lifting {
   StatementClass class_of(const loops::Compute& compute, const std::vector<const loops::Expr*>& operands) const;
 
   const loops::Program& program_;
+  const std::vector<const loops::Statement*> statements_;  // by id
   std::vector<size_t> first_dimension_;
   size_t dimensions_ = 0;
   mutable std::vector<size_t> parent_;
