@@ -293,19 +293,6 @@ class Analyzer {
   }
 
   // ---- computed statements ----
-  static void fix_variable(Piece& points, int variable) {
-    Range& range = points.box[size_t(variable)];
-    range.hi = range.lo;
-    for (HalfSpace cut : std::exchange(points.cuts, {})) {
-      for (auto& [v, c] : cut.terms)
-        if (v == variable) {
-          cut.constant += c * range.lo;
-          c = 0;
-        }
-      points.cut(std::move(cut));
-    }
-  }
-
   void visit(const Compute& node, RepeatContext& context, size_t group) {
     if (demanded_[node.result].empty()) return;
     const Domain domain = domain_of(node, context.counters);
@@ -325,7 +312,7 @@ class Analyzer {
       // Where the value is known by structure, nothing needs to be computed or read.
       for (const HalfSpace& cut : nothing) points.cut(cut);
       for (size_t v = 0; v < domain.first_counter(); ++v)
-        if (picked & bit(v)) fix_variable(points, int(v));
+        if (picked & bit(v)) points.fix_variable(v);
       if (points.bounds_empty()) continue;
       if (!node.is_view && context.counts()) count_work(node, domain, points, context, group);
       in_view_ = node.is_view;

@@ -367,7 +367,7 @@ void Footprints::name_quotients(std::vector<Subscript>& subscripts, Piece& point
       return uses[size_t(term.first)] == 1 && !cut;
     });
     if (!alone)
-      for (const auto& term : form.terms) fix_variable(points, size_t(term.first));
+      for (const auto& term : form.terms) points.fix_variable(size_t(term.first));
     if (points.bounds_empty()) return;
     const Range values = run_of_values(form, points, greatest_kept);
     std::sort(quotients.begin(), quotients.end(),
@@ -435,19 +435,6 @@ std::vector<Range> Footprints::take_apart(const std::vector<Quotient*>& quotient
   return ranges;
 }
 
-void Footprints::fix_variable(Piece& points, size_t variable) {
-  points.box[variable].hi = points.box[variable].lo;
-  const int64_t at = points.box[variable].lo;
-  for (HalfSpace cut : std::exchange(points.cuts, {})) {
-    for (auto& [v, c] : cut.terms)
-      if (v == int(variable)) {
-        cut.constant += c * at;
-        c = 0;
-      }
-    points.cut(std::move(cut));
-  }
-}
-
 // Dimensions are taken to be independent of each other. Where two of them share a variable that no cut can tie, it is
 // fixed, so that what is counted is part of what is touched.
 void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& points) {
@@ -455,7 +442,7 @@ void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& point
   for (const Subscript& subscript : subscripts)
     for (const auto& term : subscript.affine.terms) ++uses[size_t(term.first)];
   for (size_t v = 0; v < uses.size(); ++v)
-    if (uses[v] > 1) fix_variable(points, v);
+    if (uses[v] > 1) points.fix_variable(v);
 }
 
 Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool may_leave, const Domain& domain,

@@ -326,6 +326,19 @@ void Piece::cut(HalfSpace half_space) {
   if (std::find(cuts.begin(), cuts.end(), half_space) == cuts.end()) cuts.push_back(std::move(half_space));
 }
 
+void Piece::fix_variable(size_t variable) {
+  const int64_t at = box[variable].lo;
+  box[variable].hi = at;
+  for (HalfSpace half_space : std::exchange(cuts, {})) {
+    for (auto& [v, c] : half_space.terms)
+      if (v == int(variable)) {
+        half_space.constant += c * at;
+        c = 0;
+      }
+    cut(std::move(half_space));
+  }
+}
+
 double count(const Piece& piece) {
   if (piece.bounds_empty()) return 0;
   // Variables that share a cut are counted together.
