@@ -59,10 +59,11 @@ Bounds bound(const demand::Analysis& analysis, const machine::Machine& machine, 
   bounds.rewritten = cost_of(analysis.algebraic, bounds.fused_bytes, machine, options);
   if (bounds.rewritten.ms >= bounds.fused_ms) bounds.rewritten = bounds.whole;
   bounds.algebraic_ms = bounds.rewritten.ms;
-  for (const demand::GroupDemand& group : analysis.groups) {
+  for (size_t i = 0; i < analysis.groups.size(); ++i) {
+    const demand::GroupDemand& group = analysis.groups[i];
     const double bytes = std::max(0.0, group.operand_bytes + group.result_bytes - on_chip);
     bounds.unfused_bytes += bytes;
-    bounds.groups.push_back({&group, cost_of(group.work, bytes, machine, options)});
+    bounds.groups.push_back({i, cost_of(group.work, bytes, machine, options)});
     bounds.unfused_ms += bounds.groups.back().cost.ms;
   }
   // The operators one by one move and do at least what all of them together must.

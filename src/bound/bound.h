@@ -29,7 +29,7 @@ struct Cost {
 };
 
 struct GroupBound {
-  const demand::GroupDemand* group = nullptr;
+  size_t group = 0;  // in Analysis::groups
   Cost cost;
 };
 

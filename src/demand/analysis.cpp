@@ -38,6 +38,8 @@ class Analyzer {
  public:
   Analyzer(const loops::Program& program, const KnownValues& known)
       : program_(program),
+        ids_(loops::statement_ids(program)),
+        group_of_(ids_.size(), none),
         structure_(program),
         footprints_(program, structure_, known),
         counter_(program, structure_),
@@ -68,8 +70,9 @@ class Analyzer {
   void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
     for (const loops::Statement& statement : block) {
       const size_t group = outer == none ? group_of(statement) : outer;
-      group_of_[&statement] = group;
-      if (outer == none) groups_[group].statements.push_back(&statement);
+      const loops::StatementId id = ids_.at(&statement);
+      group_of_[id] = group;
+      if (outer == none) groups_[group].statements.push_back(id);
       for (const ArrayId result : loops::results_of(statement)) {
         maker_[result] = uint32_t(group);
         depth_[result] = depth;
@@ -126,7 +129,7 @@ class Analyzer {
 
   void visit(const std::vector<loops::Statement>& block, RepeatContext& context) {
     for (size_t i = block.size(); i-- > 0;) {
-      const size_t group = group_of_.at(&block[i]);
+      const size_t group = group_of_[ids_.at(&block[i])];
       std::visit([&](const auto& node) { visit(node, context, group); }, block[i].node);
     }
   }
@@ -210,10 +213,9 @@ class Analyzer {
     return reads;
   }
   void clear(const std::vector<loops::Statement>& block) {
-    for (const loops::Statement& statement : block) {
+    loops::for_each_statement(block, [&](const loops::Statement& statement) {
       for (const ArrayId result : loops::results_of(statement)) demanded_[result] = {};
-      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) clear(repeat->body);
-    }
+    });
   }
 
   // ---- scatters ----
@@ -291,19 +293,6 @@ class Analyzer {
   }
 
   // ---- computed statements ----
-  static void fix_variable(Piece& points, int variable) {
-    Range& range = points.box[size_t(variable)];
-    range.hi = range.lo;
-    for (HalfSpace cut : std::exchange(points.cuts, {})) {
-      for (auto& [v, c] : cut.terms)
-        if (v == variable) {
-          cut.constant += c * range.lo;
-          c = 0;
-        }
-      points.cut(std::move(cut));
-    }
-  }
-
   void visit(const Compute& node, RepeatContext& context, size_t group) {
     if (demanded_[node.result].empty()) return;
     const Domain domain = domain_of(node, context.counters);
@@ -323,7 +312,7 @@ class Analyzer {
       // Where the value is known by structure, nothing needs to be computed or read.
       for (const HalfSpace& cut : nothing) points.cut(cut);
       for (size_t v = 0; v < domain.first_counter(); ++v)
-        if (picked & bit(v)) fix_variable(points, int(v));
+        if (picked & bit(v)) points.fix_variable(v);
       if (points.bounds_empty()) continue;
       if (!node.is_view && context.counts()) count_work(node, domain, points, context, group);
       in_view_ = node.is_view;
@@ -356,28 +345,19 @@ class Analyzer {
       const auto form = structure_.affine(loops::subscripts_of(program_, e)[dimension], Domain{{index}, 1, 0});
       return form && form->constant == -1 && form->terms == std::vector<std::pair<int, int64_t>>{{0, 1}};
     }
-    if (e.kind == ExprKind::cast) return reads_previous(e.args[0], own, dimension, index);
-    if (e.kind != ExprKind::call || e.function == Function::select) return false;
-    for (int i = 0; i < loops::info(e.function).arity; ++i)
-      if (reads_previous(e.args[i], own, dimension, index)) return true;
-    return false;
+    if (e.kind == ExprKind::call && e.function == Function::select) return false;
+    return std::ranges::any_of(operands_of(e),
+                               [&](ExprId operand) { return reads_previous(operand, own, dimension, index); });
   }
 
   void demand_reads(ExprId id, const Domain& domain, const Piece& points, const RepeatContext& context, size_t group,
                     ArrayId own = none) {
     if (points.bounds_empty()) return;
     const Expr& e = program_.exprs[id];
-    switch (e.kind) {
-      case ExprKind::literal:
-      case ExprKind::index: return;
-      case ExprKind::cast: return demand_reads(e.args[0], domain, points, context, group, own);
-      case ExprKind::call:
-        if (e.function == Function::select) return demand_select(e, domain, points, context, group, own);
-        for (int i = 0; i < loops::info(e.function).arity; ++i)
-          demand_reads(e.args[i], domain, points, context, group, own);
-        return;
-      case ExprKind::read: break;
-    }
+    if (e.kind == ExprKind::call && e.function == Function::select)
+      return demand_select(e, domain, points, context, group, own);
+    for (const ExprId operand : operands_of(e)) demand_reads(operand, domain, points, context, group, own);
+    if (e.kind != ExprKind::read) return;
     const ExprId* subscripts = loops::subscripts_of(program_, e);
     for (uint32_t i = 0; i < e.args[2]; ++i) demand_reads(subscripts[i], domain, points, context, group, own);
     if (e.args[0] == own) return;  // a scan's own past
@@ -486,6 +466,8 @@ class Analyzer {
   }
 
   const loops::Program& program_;
+  const std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
+  std::vector<size_t> group_of_;  // by statement
   const Structure structure_;
   const Footprints footprints_;
   WorkCounter counter_;
@@ -496,7 +478,6 @@ class Analyzer {
   std::vector<const Compute*> view_;
   std::vector<const loops::Scatter*> scatter_;
   std::vector<bool> is_input_;
-  std::unordered_map<const loops::Statement*, size_t> group_of_;
   std::vector<GroupDemand> groups_;
   std::unordered_map<uint32_t, size_t> by_group_;
   std::map<std::pair<size_t, ArrayId>, PointSet> read_by_;

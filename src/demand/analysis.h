@@ -15,6 +15,7 @@
 #include "demand/footprint.h"
 #include "demand/work.h"
 #include "loops/ir/program.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::demand {
 
@@ -22,10 +23,10 @@ namespace lightline::demand {
 struct GroupDemand {
   std::string name;  // the group's name, or the array a statement defines
   Work work;
-  double operand_bytes = 0;  // what it reads that it did not make, each element once
-  double result_bytes = 0;   // what it makes that is used elsewhere or returned
-  bool opaque = false;       // named, priced by bytes only
-  std::vector<const loops::Statement*> statements;
+  double operand_bytes = 0;                    // what it reads that it did not make, each element once
+  double result_bytes = 0;                     // what it makes that is used elsewhere or returned
+  bool opaque = false;                         // named, priced by bytes only
+  std::vector<loops::StatementId> statements;  // outside of repeats
   double bytes() const { return operand_bytes + result_bytes; }
 };
 
@@ -41,7 +42,7 @@ struct Analysis {
   double bytes() const { return input_bytes + output_bytes; }
 };
 
-// `known` holds the values of integer inputs that may be relied on. The program must outlive the result.
+// `known` holds the values of integer inputs that may be relied on.
 Analysis analyze(const loops::Program& program, const KnownValues& known = {});
 
 }  // namespace lightline::demand

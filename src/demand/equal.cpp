@@ -3,6 +3,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "loops/ir/walk.h"
+
 namespace lightline::demand {
 namespace {
 
@@ -74,9 +76,9 @@ class EqualStatements {
         const auto own = place_.find(e.args[0]);
         return put(own == place_.end() ? uint64_t(e.args[0]) << 32 : own->second);
       }
-      case ExprKind::cast: return put_expression(e.args[0]);
+      case ExprKind::cast:
       case ExprKind::call:
-        for (int i = 0; i < loops::info(e.function).arity; ++i) put_expression(e.args[i]);
+        for (const ExprId operand : operands_of(e)) put_expression(operand);
         return;
       case ExprKind::read:
         put(first_[e.args[0]]);

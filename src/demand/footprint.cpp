@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "base/maths.h"
+
 namespace lightline::demand {
 
 using loops::Expr;
@@ -15,9 +17,6 @@ namespace {
 
 constexpr double max_enumerated = 1 << 14;
 constexpr double max_known = 1 << 20;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
-int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 std::optional<int64_t> positive_literal(const Expr& e) {
   if (e.kind != ExprKind::literal || e.literal.kind != loops::Literal::Kind::integer || e.literal.integer <= 0)
@@ -70,7 +69,7 @@ void for_each_point(const Piece& piece, const Visit& visit) {
 }
 
 Range within(Range range, int64_t extent) {
-  if (range.lo < 0) range.lo += (-range.lo + range.step - 1) / range.step * range.step;
+  if (range.lo < 0) range.lo += ceil_div(-range.lo, range.step) * range.step;
   range.hi = std::min(range.hi, extent - 1);
   if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
   return range;
@@ -133,7 +132,7 @@ Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent) 
     return sign != 0;
   });
   const auto clip = [&](Range range) {
-    if (low > range.lo) range.lo += (low - range.lo + range.step - 1) / range.step * range.step;
+    if (low > range.lo) range.lo += ceil_div(low - range.lo, range.step) * range.step;
     return within(range, high + 1);
   };
   if (own.cuts.empty())
@@ -368,7 +367,7 @@ void Footprints::name_quotients(std::vector<Subscript>& subscripts, Piece& point
       return uses[size_t(term.first)] == 1 && !cut;
     });
     if (!alone)
-      for (const auto& term : form.terms) fix_variable(points, size_t(term.first));
+      for (const auto& term : form.terms) points.fix_variable(size_t(term.first));
     if (points.bounds_empty()) return;
     const Range values = run_of_values(form, points, greatest_kept);
     std::sort(quotients.begin(), quotients.end(),
@@ -436,19 +435,6 @@ std::vector<Range> Footprints::take_apart(const std::vector<Quotient*>& quotient
   return ranges;
 }
 
-void Footprints::fix_variable(Piece& points, size_t variable) {
-  points.box[variable].hi = points.box[variable].lo;
-  const int64_t at = points.box[variable].lo;
-  for (HalfSpace cut : std::exchange(points.cuts, {})) {
-    for (auto& [v, c] : cut.terms)
-      if (v == int(variable)) {
-        cut.constant += c * at;
-        c = 0;
-      }
-    points.cut(std::move(cut));
-  }
-}
-
 // Dimensions are taken to be independent of each other. Where two of them share a variable that no cut can tie, it is
 // fixed, so that what is counted is part of what is touched.
 void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& points) {
@@ -456,7 +442,7 @@ void Footprints::separate(const std::vector<Subscript>& subscripts, Piece& point
   for (const Subscript& subscript : subscripts)
     for (const auto& term : subscript.affine.terms) ++uses[size_t(term.first)];
   for (size_t v = 0; v < uses.size(); ++v)
-    if (uses[v] > 1) fix_variable(points, v);
+    if (uses[v] > 1) points.fix_variable(v);
 }
 
 Footprint Footprints::of(const Shape& extents, const ExprId* expressions, bool may_leave, const Domain& domain,

@@ -64,7 +64,6 @@ class Footprints {
   bool read_clamp(const loops::Expr& e, loops::ExprId& inner, Clamp& clamp) const;
   void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
   static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
-  static void fix_variable(Piece& points, size_t variable);
   static void separate(const std::vector<Subscript>& subscripts, Piece& points);
   double known_values(loops::ExprId expr, const Domain& domain, const Piece& points) const;
   int64_t evaluate(loops::ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loops/ir/walk.h"
+
 namespace lightline::demand {
 
 using loops::ArrayId;
@@ -57,13 +59,10 @@ void LinearRewrites::count_uses(const std::vector<loops::Statement>& block) {
 }
 
 void LinearRewrites::count_uses(ExprId id) {
-  const Expr& e = program_.exprs[id];
-  if (e.kind == ExprKind::read) {
-    ++uses_[structure_.first_equal(e.args[0])];
-    for (uint32_t i = 0; i < e.args[2]; ++i) count_uses(loops::subscripts_of(program_, e)[i]);
-  }
-  const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-  for (int i = 0; i < arity; ++i) count_uses(e.args[i]);
+  loops::for_each_expr(program_, id, [&](ExprId part) {
+    const Expr& e = program_.exprs[part];
+    if (e.kind == ExprKind::read) ++uses_[structure_.first_equal(e.args[0])];
+  });
 }
 
 void LinearRewrites::note(const Compute& compute, const NeededPoints& needed, const Work& work) {
@@ -215,26 +214,24 @@ LinearRewrites::Leaf LinearRewrites::leaf(ExprId id, const Frame& frame, const M
 
 void LinearRewrites::mark_reads(ExprId id, const Frame& frame, const Merged& merged, VariableSet& alone,
                                 VariableSet& windows) const {
-  const Expr& e = program_.exprs[id];
-  const int arity = e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-  for (int i = 0; i < arity; ++i) mark_reads(e.args[i], frame, merged, alone, windows);
-  if (e.kind != ExprKind::read) return;
-  for (uint32_t d = 0; d < e.args[2]; ++d) {
-    const ExprId subscript = loops::subscripts_of(program_, e)[d];
-    const auto form = structure_.affine(subscript, *frame.domain);
-    const HalfSpace image = form ? seen_from(*form, frame) : HalfSpace{};
-    std::vector<Range> ranges;
-    for (const auto& term : image.terms) ranges.push_back(merged.points.box[size_t(term.first)]);
-    if (form && overlaps(image, ranges)) {
-      for (const auto& term : image.terms)
-        if (size_t(term.first) >= merged.loops) windows |= bit(size_t(term.first));
-      continue;
+  loops::for_each_read(program_, id, [&](const Expr& read) {
+    for (uint32_t d = 0; d < read.args[2]; ++d) {
+      const ExprId subscript = loops::subscripts_of(program_, read)[d];
+      const auto form = structure_.affine(subscript, *frame.domain);
+      const HalfSpace image = form ? seen_from(*form, frame) : HalfSpace{};
+      std::vector<Range> ranges;
+      for (const auto& term : image.terms) ranges.push_back(merged.points.box[size_t(term.first)]);
+      if (form && overlaps(image, ranges)) {
+        for (const auto& term : image.terms)
+          if (size_t(term.first) >= merged.loops) windows |= bit(size_t(term.first));
+        continue;
+      }
+      const VariableSet used = structure_.depends_on(subscript, *frame.domain);
+      for (size_t v = 0; v < frame.images.size(); ++v)
+        if (used & bit(v))
+          for (const auto& term : frame.images[v].terms) alone |= bit(size_t(term.first));
     }
-    const VariableSet used = structure_.depends_on(subscript, *frame.domain);
-    for (size_t v = 0; v < frame.images.size(); ++v)
-      if (used & bit(v))
-        for (const auto& term : frame.images[v].terms) alone |= bit(size_t(term.first));
-  }
+  });
 }
 
 HalfSpace LinearRewrites::seen_from(const HalfSpace& form, const Frame& frame) {

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <optional>
 
+#include "base/maths.h"
+
 namespace lightline::demand {
 namespace {
 
 constexpr size_t max_pieces = 192;
 constexpr size_t max_cut_pieces = 24;
 constexpr double max_lines = 1 << 20;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
 // Keeps the points of a range between two bounds.
 Range clipped(const Range& range, int64_t low, int64_t high) {
@@ -22,12 +21,6 @@ Range clipped(const Range& range, int64_t low, int64_t high) {
   if (result.hi >= result.lo) result.hi = result.lo + (result.hi - result.lo) / result.step * result.step;
   return result;
 }
-
-// Substitutes values for variables: those below `fixed` have one.
-struct Line {
-  int64_t constant;
-  int64_t coefficient;  // of the free variable
-};
 
 // Points of a component: iterates over all variables but the last, which is counted in closed form.
 class PointCounter {
@@ -331,6 +324,19 @@ void Piece::cut(HalfSpace half_space) {
     return;
   }
   if (std::find(cuts.begin(), cuts.end(), half_space) == cuts.end()) cuts.push_back(std::move(half_space));
+}
+
+void Piece::fix_variable(size_t variable) {
+  const int64_t at = box[variable].lo;
+  box[variable].hi = at;
+  for (HalfSpace half_space : std::exchange(cuts, {})) {
+    for (auto& [v, c] : half_space.terms)
+      if (v == int(variable)) {
+        half_space.constant += c * at;
+        c = 0;
+      }
+    cut(std::move(half_space));
+  }
 }
 
 double count(const Piece& piece) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -46,7 +47,8 @@ struct Piece {
   bool is_box() const { return cuts.empty(); }
   // Adds a cut; one that only bounds a single variable shrinks the box instead.
   void cut(HalfSpace half_space);
-  bool bounds_empty() const;  // the box has no points (cuts may empty it too)
+  void fix_variable(size_t variable);  // at the least value that the box gives it
+  bool bounds_empty() const;           // the box has no points (cuts may empty it too)
 };
 
 // The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the

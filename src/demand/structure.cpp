@@ -5,6 +5,7 @@
 
 #include "demand/equal.h"
 #include "loops/ir/affine.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::demand {
 
@@ -82,10 +83,6 @@ bool keeps_zero(Function f) {
 Cuts joined(Cuts a, const Cuts& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-
-int arity(const Expr& e) {
-  return e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
 }
 
 }  // namespace
@@ -188,11 +185,12 @@ void Structure::find_groups(const std::vector<loops::Statement>& block, uint32_t
 }
 
 void Structure::note_reads(ExprId id, uint32_t group) {
-  const Expr& e = program_.exprs[id];
-  for (int i = 0; i < arity(e); ++i) note_reads(e.args[i], group);
-  if (e.kind != ExprKind::read || (group != loops::none && group_[e.args[0]] == group)) return;
-  leaves_group_[e.args[0]] = true;
-  limit_precision(group, e.args[0]);
+  loops::for_each_read(program_, id, [&](const Expr& read) {
+    const ArrayId array = read.args[0];
+    if (group != loops::none && group_[array] == group) return;
+    leaves_group_[array] = true;
+    limit_precision(group, array);
+  });
 }
 
 void Structure::limit_precision(uint32_t group, ArrayId array) {
@@ -270,7 +268,7 @@ VariableSet Structure::varies(ExprId id) const {
     for (uint32_t i = 0; i < e.args[2]; ++i) set |= varies(loops::subscripts_of(program_, e)[i]);
     return set;
   }
-  for (int i = 0; i < arity(e); ++i) set |= varies(e.args[i]);
+  for (const ExprId operand : operands_of(e)) set |= varies(operand);
   return set;
 }
 
@@ -282,9 +280,7 @@ bool Structure::reads_data(ExprId id) const {
       if (reads_data(loops::subscripts_of(program_, e)[i])) return true;
     return false;
   }
-  for (int i = 0; i < arity(e); ++i)
-    if (reads_data(e.args[i])) return true;
-  return false;
+  return std::ranges::any_of(operands_of(e), [&](ExprId operand) { return reads_data(operand); });
 }
 
 const Compute* Structure::formula(const Expr& read) const {
@@ -338,7 +334,7 @@ VariableSet Structure::depends_on(ExprId id, const Domain& domain) const {
     }
     case ExprKind::cast:
     case ExprKind::call:
-      for (int i = 0; i < arity(e); ++i) set |= depends_on(e.args[i], domain);
+      for (const ExprId operand : operands_of(e)) set |= depends_on(operand, domain);
       return set;
     case ExprKind::read:
       for (uint32_t i = 0; i < e.args[2]; ++i)

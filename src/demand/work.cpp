@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/maths.h"
+#include "loops/ir/walk.h"
+
 namespace lightline::demand {
 
 using loops::ArrayId;
@@ -33,16 +36,6 @@ double Work::total_vector_ops() const {
 
 namespace {
 
-int arity(const Expr& e) {
-  return e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-}
-
-uint64_t mixed(uint64_t seed, uint64_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
-  seed *= 0xff51afd7ed558ccdULL;
-  return seed ^ seed >> 32;
-}
-
 bool multiplies(DType dtype) { return is_float(dtype) || is_integer(dtype) || dtype == DType::c64; }
 
 VariableSet first_bits(size_t count) { return count >= 64 ? ~VariableSet(0) : bit(count) - 1; }
@@ -61,24 +54,21 @@ VariableSet depends_by_data(const loops::Program& program, const Structure& stru
 // Variables that a read has only inside a sum with another one.
 void windows_of(const loops::Program& program, const Structure& structure, ExprId id, const Domain& domain,
                 Factor& into, VariableSet& alone) {
-  const Expr& e = program.exprs[id];
-  if (e.kind != ExprKind::read) {
-    for (int i = 0; i < arity(e); ++i) windows_of(program, structure, e.args[i], domain, into, alone);
-    return;
-  }
-  for (uint32_t i = 0; i < e.args[2]; ++i) {
-    const auto form = structure.affine(loops::subscripts_of(program, e)[i], domain);
-    std::vector<Range> ranges;
-    if (form)
+  loops::for_each_read(program, id, [&](const Expr& read) {
+    for (uint32_t i = 0; i < read.args[2]; ++i) {
+      const auto form = structure.affine(loops::subscripts_of(program, read)[i], domain);
+      std::vector<Range> ranges;
+      if (form)
+        for (const auto& term : form->terms)
+          ranges.push_back({0, program.indices[domain.variables[size_t(term.first)]].extent - 1, 1});
+      if (!form || !overlaps(*form, ranges)) {
+        alone |= structure.depends_on(loops::subscripts_of(program, read)[i], domain);
+        continue;
+      }
       for (const auto& term : form->terms)
-        ranges.push_back({0, program.indices[domain.variables[size_t(term.first)]].extent - 1, 1});
-    if (!form || !overlaps(*form, ranges)) {
-      alone |= structure.depends_on(loops::subscripts_of(program, e)[i], domain);
-      continue;
+        if (size_t(term.first) >= domain.loops) into.windows |= bit(size_t(term.first));
     }
-    for (const auto& term : form->terms)
-      if (size_t(term.first) >= domain.loops) into.windows |= bit(size_t(term.first));
-  }
+  });
 }
 
 }  // namespace
@@ -296,7 +286,7 @@ uint64_t WorkCounter::number_of(ExprId id) {
       for (uint32_t i = 0; i < e.args[2]; ++i) h = mixed(h, number_of(loops::subscripts_of(program_, e)[i]));
       break;
     default:
-      for (int i = 0; i < arity(e); ++i) h = mixed(h, number_of(e.args[i]));
+      for (const ExprId operand : operands_of(e)) h = mixed(h, number_of(operand));
   }
   return numbers_[id] = h;
 }
@@ -320,7 +310,7 @@ void WorkCounter::expression(ExprId id, const NeededPoints& needed, Work& work) 
     if (n > 0 && vector > 0) work.vector_ops[argument_type(e)] += n * vector;
   }
   if (e.function != Function::select) {
-    for (int i = 0; i < function.arity; ++i) expression(e.args[i], needed, work);
+    for (const ExprId operand : operands_of(e)) expression(operand, needed, work);
     return;
   }
   expression(e.args[0], needed, work);
@@ -362,8 +352,8 @@ bool WorkCounter::folds_into_operand(const Expr& e) const {
 DType WorkCounter::argument_type(const Expr& e) const {
   DType type = DType::f64;
   bool any = false;
-  for (int i = e.function == Function::select ? 1 : 0; i < arity(e); ++i) {
-    const Expr& argument = program_.exprs[e.args[i]];
+  for (const ExprId operand : operands_of(e).subspan(e.function == Function::select ? 1 : 0)) {
+    const Expr& argument = program_.exprs[operand];
     if (argument.kind == ExprKind::literal) continue;
     DType own = argument.type;
     if (argument.kind == ExprKind::read && compute_type(program_.arrays[argument.args[0]].dtype) == argument.type)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loops/ir/affine.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::einsum {
 
@@ -26,16 +27,10 @@ std::string_view name(StatementClass statement_class) {
 
 namespace {
 
-int arity(const Expr& e) {
-  return e.kind == ExprKind::cast ? 1 : e.kind == ExprKind::call ? loops::info(e.function).arity : 0;
-}
-
 bool reads_array(const loops::Program& program, ExprId id) {
-  const Expr& e = program.exprs[id];
-  if (e.kind == ExprKind::read) return true;
-  for (int i = 0; i < arity(e); ++i)
-    if (reads_array(program, e.args[i])) return true;
-  return false;
+  bool found = false;
+  loops::for_each_read(program, id, [&](const Expr&) { found = true; });
+  return found;
 }
 
 // Factors of a product that read something.
@@ -49,7 +44,7 @@ int reading_factors(const loops::Program& program, ExprId id) {
 
 }  // namespace
 
-Lifting::Lifting(const loops::Program& program) : program_(program) {
+Lifting::Lifting(const loops::Program& program) : program_(program), statements_(loops::statements_by_id(program)) {
   for (const loops::Array& array : program.arrays) {
     first_dimension_.push_back(dimensions_);
     dimensions_ += array.shape.size();
@@ -96,15 +91,14 @@ void Lifting::unify(const std::vector<loops::Statement>& block) {
 }
 
 void Lifting::unify(ExprId id) {
-  const Expr& e = program_.exprs[id];
-  for (int i = 0; i < arity(e); ++i) unify(e.args[i]);
-  if (e.kind != ExprKind::read) return;
-  for (uint32_t d = 0; d < e.args[2]; ++d) {
-    const auto form = loops::affine_of(program_, loops::subscripts_of(program_, e)[d]);
-    if (form && form->constant == 0 && form->terms.size() == 1 && form->terms[0].second == 1 &&
-        program_.indices[form->terms[0].first].extent == program_.arrays[e.args[0]].shape[d])
-      join(dimension(e.args[0], d), rank(form->terms[0].first));
-  }
+  loops::for_each_read(program_, id, [&](const Expr& read) {
+    for (uint32_t d = 0; d < read.args[2]; ++d) {
+      const auto form = loops::affine_of(program_, loops::subscripts_of(program_, read)[d]);
+      if (form && form->constant == 0 && form->terms.size() == 1 && form->terms[0].second == 1 &&
+          program_.indices[form->terms[0].first].extent == program_.arrays[read.args[0]].shape[d])
+        join(dimension(read.args[0], d), rank(form->terms[0].first));
+    }
+  });
 }
 
 std::string Lifting::letter(size_t node) {
@@ -163,10 +157,10 @@ std::string Lifting::result(ArrayId array) {
   return text;
 }
 
-void Lifting::reads(ExprId id, std::vector<const Expr*>& list) const {
-  const Expr& e = program_.exprs[id];
-  if (e.kind == ExprKind::read) list.push_back(&e);
-  for (int i = 0; i < arity(e); ++i) reads(e.args[i], list);
+std::vector<const Expr*> Lifting::reads(ExprId id) const {
+  std::vector<const Expr*> list;
+  loops::for_each_read(program_, id, [&](const Expr& read) { list.push_back(&read); });
+  return list;
 }
 
 StatementClass Lifting::class_of(const Compute& compute, const std::vector<const Expr*>& operands) const {
@@ -210,14 +204,12 @@ Einsum Lifting::of(const loops::Statement& statement) {
     return text + "->";
   };
   if (const auto* compute = std::get_if<Compute>(&statement.node)) {
-    std::vector<const Expr*> operands;
-    reads(compute->body, operands);
+    const std::vector<const Expr*> operands = reads(compute->body);
     einsum.statement_class = class_of(*compute, operands);
     einsum.equation = equation(operands);
     for (const IndexId index : compute->loops) einsum.equation += index_letter(index);
   } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
-    std::vector<const Expr*> operands;
-    reads(scatter->body, operands);
+    const std::vector<const Expr*> operands = reads(scatter->body);
     const bool product = scatter->reducer == Reducer::sum && reading_factors(program_, scatter->body) >= 2;
     einsum.statement_class = product ? StatementClass::convolution : StatementClass::scatter;
     einsum.equation = equation(operands);
@@ -260,12 +252,12 @@ double Lifting::points(const loops::Statement& statement) const {
 
 Einsum Lifting::of(const demand::GroupDemand& group) {
   const loops::Statement* largest = nullptr;
-  for (const loops::Statement* statement : group.statements)
-    if (largest == nullptr || points(*statement) > points(*largest)) largest = statement;
-  for (const loops::Statement* statement : group.statements)
-    if (std::holds_alternative<loops::Repeat>(statement->node) ||
-        std::holds_alternative<loops::Opaque>(statement->node))
-      largest = statement;
+  for (const loops::StatementId id : group.statements)
+    if (largest == nullptr || points(*statements_[id]) > points(*largest)) largest = statements_[id];
+  for (const loops::StatementId id : group.statements)
+    if (std::holds_alternative<loops::Repeat>(statements_[id]->node) ||
+        std::holds_alternative<loops::Opaque>(statements_[id]->node))
+      largest = statements_[id];
   return largest == nullptr ? Einsum{} : of(*largest);
 }
 

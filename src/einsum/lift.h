@@ -52,10 +52,11 @@ class Lifting {
   std::string subscript(loops::ExprId expr);
   std::string operand(const loops::Expr& read);
   std::string result(loops::ArrayId array);
-  void reads(loops::ExprId expr, std::vector<const loops::Expr*>& list) const;
+  std::vector<const loops::Expr*> reads(loops::ExprId expr) const;
   StatementClass class_of(const loops::Compute& compute, const std::vector<const loops::Expr*>& operands) const;
 
   const loops::Program& program_;
+  const std::vector<const loops::Statement*> statements_;  // by id
   std::vector<size_t> first_dimension_;
   size_t dimensions_ = 0;
   mutable std::vector<size_t> parent_;

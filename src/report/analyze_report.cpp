@@ -78,14 +78,15 @@ std::string operator_table(const AnalyzeReport& r, size_t top) {
   std::vector<Row> rows;
   std::unordered_map<std::string, size_t> known;
   for (const bound::GroupBound& o : r.bounds.groups) {
-    const einsum::Einsum lifted = lifting.of(*o.group);
-    const auto [found, fresh] = known.try_emplace(o.group->name + "\n" + unlettered(lifted.equation), rows.size());
-    if (fresh) rows.push_back({o.group->name, lifted.equation, o.cost.binding});
+    const demand::GroupDemand& group = r.analysis->groups[o.group];
+    const einsum::Einsum lifted = lifting.of(group);
+    const auto [found, fresh] = known.try_emplace(group.name + "\n" + unlettered(lifted.equation), rows.size());
+    if (fresh) rows.push_back({group.name, lifted.equation, o.cost.binding});
     Row& row = rows[found->second];
     ++row.calls;
     row.ms += o.cost.ms;
-    row.macs += o.group->work.total_macs();
-    row.bytes += o.group->bytes();
+    row.macs += group.work.total_macs();
+    row.bytes += group.bytes();
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
   Table table({{"operator", Align::left},
@@ -200,14 +201,15 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   einsum::Lifting lifting(*r.loops);
   for (size_t i = 0; i < b.groups.size() && i < top; ++i) {
     const bound::GroupBound& o = b.groups[i];
+    const demand::GroupDemand& group = r.analysis->groups[o.group];
     Json entry;
-    entry["name"] = o.group->name;
+    entry["name"] = group.name;
     entry["ms"] = o.cost.ms;
     entry["binding"] = o.cost.binding;
     entry["share"] = b.unfused_ms > 0 ? o.cost.ms / b.unfused_ms : 0;
-    entry["macs"] = o.group->work.total_macs();
-    entry["bytes"] = o.group->bytes();
-    const einsum::Einsum lifted = lifting.of(*o.group);
+    entry["macs"] = group.work.total_macs();
+    entry["bytes"] = group.bytes();
+    const einsum::Einsum lifted = lifting.of(group);
     entry["class"] = std::string(einsum::name(lifted.statement_class));
     entry["einsum"] = lifted.equation;
     json["operators"].push_back(entry);

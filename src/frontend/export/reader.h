@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/name_table.h"
 #include "frontend/export/json_fields.h"
-#include "frontend/export/name_table.h"
 #include "graph/graph.h"
 
 namespace lightline::frontend {

@@ -4,13 +4,10 @@
 
 #include <cstring>
 
-#include "loops/ir/scalar_math.h"
+#include "base/maths.h"
 
 namespace lightline::loops::interpreter {
 namespace {
-
-using scalar::wrapping_add;
-using scalar::wrapping_mul;
 
 // The form at the first point of a run.
 int64_t at_run(const LinearForm& form, int64_t fixed_part, const Block& block, size_t run) {
@@ -33,7 +30,7 @@ LaneRange inside(int64_t value, int64_t step, int64_t extent, LaneRange lanes) {
     value = extent - 1 - value;
     step = -step;
   }
-  const auto steps_to = [&](int64_t distance) { return step == 1 ? distance : (distance + step - 1) / step; };
+  const auto steps_to = [&](int64_t distance) { return step == 1 ? distance : ceil_div(distance, step); };
   const int64_t begin = value < 0 ? steps_to(-value) : 0;
   const int64_t end = value < extent ? steps_to(extent - value) : 0;
   lanes.begin = std::max(lanes.begin, std::min(begin, lanes.end));

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "loops/ir/scalar_math.h"
+#include "base/maths.h"
 
 namespace lightline::loops::interpreter {
 namespace {
-
-using scalar::wrapping_add;
-using scalar::wrapping_mul;
 
 // Subscripts that stay within it can be compared with extents without overflow.
 constexpr int64_t half_range = int64_t(1) << 62;

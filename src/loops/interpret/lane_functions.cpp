@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/maths.h"
 #include "loops/ir/element.h"
 
 namespace lightline::loops::interpreter {
@@ -156,15 +157,15 @@ LaneFunction float_function(Function function) {
 template <class I>
 LaneFunction integer_function(Function function) {
   switch (function) {
-    LL_WRAPPED_BINARY(add, scalar::wrapping_add(x, y));
-    LL_WRAPPED_BINARY(sub, scalar::wrapping_sub(x, y));
-    LL_WRAPPED_BINARY(mul, scalar::wrapping_mul(x, y));
+    LL_WRAPPED_BINARY(add, wrapping_add(x, y));
+    LL_WRAPPED_BINARY(sub, wrapping_sub(x, y));
+    LL_WRAPPED_BINARY(mul, wrapping_mul(x, y));
     LL_WRAPPED_BINARY(div, scalar::floor_div(x, y));
     LL_WRAPPED_BINARY(mod, scalar::floor_mod(x, y));
     LL_WRAPPED_BINARY(remainder, scalar::floor_mod(x, y));
     LL_WRAPPED_BINARY(fmod, scalar::trunc_mod(x, y));
-    LL_WRAPPED_UNARY(neg, scalar::wrapping_neg(x));
-    LL_WRAPPED_UNARY(abs, x < 0 ? scalar::wrapping_neg(x) : x);
+    LL_WRAPPED_UNARY(neg, wrapping_neg(x));
+    LL_WRAPPED_UNARY(abs, x < 0 ? wrapping_neg(x) : x);
     LL_WRAPPED_BINARY(pow, scalar::power(x, y));
     LL_WRAPPED_BINARY(bitand_, x & y);
     LL_WRAPPED_BINARY(bitor_, x | y);

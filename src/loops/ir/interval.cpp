@@ -1,6 +1,7 @@
 // interval_of: ranges of integer expressions, with saturating arithmetic.
 #include <algorithm>
 
+#include "base/maths.h"
 #include "loops/ir/verify.h"
 
 namespace lightline::loops {
@@ -11,8 +12,6 @@ int64_t clamp128(__int128 value) {
   if (value > INT64_MAX) return INT64_MAX;
   return int64_t(value);
 }
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
 Interval unbounded(bool data_dependent) { return {INT64_MIN, INT64_MAX, data_dependent}; }
 

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/file.h"
+#include "base/name_table.h"
 #include "loops/ir/lexer.h"
-#include "loops/ir/name_table.h"
 #include "loops/ir/source.h"
 #include "loops/ir/verify.h"
 #include "loops/ir/words.h"
@@ -184,8 +184,7 @@ class Parser {
     return program_.add_array(std::string(typed.name), typed.dtype, std::move(typed.shape), at);
   }
   ArrayId visible(std::string_view name, Position at, std::string_view hint) {
-    const ArrayId found = arrays_.find(name);
-    if (found != none) return found;
+    if (const ArrayId* found = arrays_.find(name)) return *found;
     fail_at(at, ErrorCode::name, fmt::format("unknown array '{}'", name), std::string(hint));
   }
   IndexId add_index(std::string_view name, int64_t extent, IndexKind kind, Position at) {
@@ -658,7 +657,7 @@ class Parser {
     if (reducer_from_name(name))
       fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name),
               "a reduction comes right after the loops and covers the rest; use two statements");
-    if (arrays_.find(name) != none)
+    if (arrays_.find(name) != nullptr)
       fail_at(at, ErrorCode::name, fmt::format("array '{}' is read without subscripts", name),
               fmt::format("write {}[...]; a scalar is read as {}[]", name, name));
     fail_at(at, ErrorCode::name, fmt::format("unknown index '{}'", name),
@@ -731,7 +730,7 @@ class Parser {
 
   Lexer lexer_;
   Program program_;
-  NameTable arrays_;
+  NameTable<ArrayId> arrays_;
   std::vector<std::string_view> scope_;
   std::vector<IndexId> visible_indices_;
   std::vector<uint16_t> depths_;

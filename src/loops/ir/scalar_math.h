@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "base/maths.h"
+
 namespace lightline::loops::scalar {
 
 using Complex = std::complex<float>;
@@ -76,25 +78,14 @@ inline float digamma(float x) { return float(digamma(double(x))); }
 double lgamma(double x);
 float lgamma(float x);
 
-// Integers: every operation wraps, none traps.
-inline int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-inline int64_t wrapping_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
-inline int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-inline int64_t wrapping_neg(int64_t a) { return int64_t(0 - uint64_t(a)); }
+// Integers: every operation wraps (base/maths.h), none traps.
 
 // Rounds down; by 0: 0.
 inline int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return wrapping_neg(a);
-  const int64_t quotient = a / b;
-  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+  return b == 0 ? 0 : b == -1 ? wrapping_neg(a) : lightline::floor_div(a, b);
 }
 // The sign of the divisor; by 0: 0.
-inline int64_t floor_mod(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
+inline int64_t floor_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : lightline::floor_mod(a, b); }
 // The sign of the dividend; by 0: 0.
 inline int64_t trunc_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 

@@ -9,6 +9,7 @@
 #include "loops/ir/print.h"
 #include "loops/ir/source.h"
 #include "loops/ir/types.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::loops {
 namespace {
@@ -333,14 +334,9 @@ class Verifier {
   // Every read below an expression: defined, in range, not in the future of a scan.
   Status check_reads(ExprId id) {
     const Expr& e = program_.exprs[id];
-    switch (e.kind) {
-      case ExprKind::literal:
-      case ExprKind::index: return Ok{};
-      case ExprKind::cast: return check_reads(e.args[0]);
-      case ExprKind::call:
-        for (int i = 0; i < info(e.function).arity; ++i) LL_DO(check_reads(e.args[i]));
-        return Ok{};
-      case ExprKind::read: break;
+    if (e.kind != ExprKind::read) {
+      for (const ExprId operand : operands_of(e)) LL_DO(check_reads(operand));
+      return Ok{};
     }
     LL_DO(use(e.args[0], e.position));
     const Array& target = array(e.args[0]);
@@ -402,9 +398,8 @@ class Verifier {
   // Indices multiply only by constants, and divide only by positive constants.
   Status check_affine(ExprId id) const {
     const Expr& e = program_.exprs[id];
-    if (e.kind == ExprKind::cast) return check_affine(e.args[0]);
+    for (const ExprId operand : operands_of(e)) LL_DO(check_affine(operand));
     if (e.kind != ExprKind::call) return Ok{};
-    for (int i = 0; i < info(e.function).arity; ++i) LL_DO(check_affine(e.args[i]));
     const auto is_literal = [&](int i) { return program_.exprs[e.args[i]].kind == ExprKind::literal; };
     if (e.function == Function::mul && !is_literal(0) && !is_literal(1))
       return error(e.position, ErrorCode::type,

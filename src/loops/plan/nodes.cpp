@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/maths.h"
 
 namespace lightline::loops::plan {
 namespace {
@@ -26,29 +27,21 @@ ValueInterval type_interval(DType type) {
 }
 
 bool known(const Node& node) { return node.low != INT64_MIN && node.high != INT64_MAX; }
-int64_t wrap_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t wrap_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }  // b > 0
 bool is_quotient(const Node& node, Function function) {
   return node.kind == NodeKind::call && node.type == DType::i64 && node.function == function;
 }
 
-uint64_t mix(uint64_t hash, uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccdu;
-}
-
 uint64_t hash_of(const Node& node, std::span<const NodeId> operands, std::span<const Term> terms) {
-  uint64_t hash =
-      mix(uint64_t(node.kind) | uint64_t(node.function) << 8 | uint64_t(node.type) << 16 | uint64_t(node.target) << 24,
-          node.array);
-  hash = mix(hash, uint64_t(node.literal.kind) + uint64_t(node.literal.integer) * 3 +
-                       std::bit_cast<uint64_t>(node.literal.floating));
-  for (const uint32_t arg : node.args) hash = mix(hash, arg);
-  hash = mix(hash, uint64_t(node.statement) << 32 | uint32_t(node.dimension));
-  hash = mix(hash, uint64_t(node.constant) ^ uint64_t(node.guard) << 32);
-  for (const NodeId operand : operands) hash = mix(hash, operand);
-  for (const Term& term : terms) hash = mix(mix(hash, uint64_t(term.coefficient)), term.atom);
+  uint64_t hash = mixed(
+      uint64_t(node.kind) | uint64_t(node.function) << 8 | uint64_t(node.type) << 16 | uint64_t(node.target) << 24,
+      node.array);
+  hash = mixed(hash, uint64_t(node.literal.kind) + uint64_t(node.literal.integer) * 3 +
+                         std::bit_cast<uint64_t>(node.literal.floating));
+  for (const uint32_t arg : node.args) hash = mixed(hash, arg);
+  hash = mixed(hash, uint64_t(node.statement) << 32 | uint32_t(node.dimension));
+  hash = mixed(hash, uint64_t(node.constant) ^ uint64_t(node.guard) << 32);
+  for (const NodeId operand : operands) hash = mixed(hash, operand);
+  for (const Term& term : terms) hash = mixed(mixed(hash, uint64_t(term.coefficient)), term.atom);
   return hash;
 }
 
@@ -195,20 +188,20 @@ void Nodes::combine_quotients(std::vector<Term>& terms, int64_t& constant) const
     const Node& inner = nodes_[rest.args[0]];
     const bool nested = is_quotient(inner, Function::div) && is_literal(inner.args[1]);
     const NodeId base = nested ? inner.args[0] : rest.args[0];
-    const int64_t whole = nested ? wrap_mul(divisor, nodes_[inner.args[1]].literal.integer) : divisor;
+    const int64_t whole = nested ? wrapping_mul(divisor, nodes_[inner.args[1]].literal.integer) : divisor;
     for (size_t j = 0; j < terms.size(); ++j) {
       const Node& quotient = nodes_[terms[j].atom];
       if (!is_quotient(quotient, Function::div) || quotient.args[0] != base || !is_literal(quotient.args[1]) ||
           nodes_[quotient.args[1]].literal.integer != whole ||
-          terms[j].coefficient != wrap_mul(terms[i].coefficient, divisor))
+          terms[j].coefficient != wrapping_mul(terms[i].coefficient, divisor))
         continue;
       const int64_t factor = terms[i].coefficient;
       int64_t more = 0;
       const std::vector<Term> value = as_terms(rest.args[0], more);
       terms.erase(terms.begin() + ptrdiff_t(std::max(i, j)));
       terms.erase(terms.begin() + ptrdiff_t(std::min(i, j)));
-      constant = wrap_add(constant, wrap_mul(factor, more));
-      for (const Term& term : value) terms.push_back({wrap_mul(factor, term.coefficient), term.atom});
+      constant = wrapping_add(constant, wrapping_mul(factor, more));
+      for (const Term& term : value) terms.push_back({wrapping_mul(factor, term.coefficient), term.atom});
       return combine_quotients(terms, constant);
     }
   }
@@ -220,7 +213,7 @@ NodeId Nodes::affine(int64_t constant, std::vector<Term> terms) {
   std::vector<Term> merged;
   for (const Term& term : terms) {
     if (!merged.empty() && merged.back().atom == term.atom)
-      merged.back().coefficient = wrap_add(merged.back().coefficient, term.coefficient);
+      merged.back().coefficient = wrapping_add(merged.back().coefficient, term.coefficient);
     else
       merged.push_back(term);
   }
@@ -237,8 +230,8 @@ NodeId Nodes::affine(int64_t constant, std::vector<Term> terms) {
 NodeId Nodes::add(NodeId a, NodeId b, int64_t scale_of_b) {
   int64_t left = 0, right = 0;
   std::vector<Term> terms = as_terms(a, left);
-  for (const Term& term : as_terms(b, right)) terms.push_back({wrap_mul(term.coefficient, scale_of_b), term.atom});
-  return affine(wrap_add(left, wrap_mul(right, scale_of_b)), std::move(terms));
+  for (const Term& term : as_terms(b, right)) terms.push_back({wrapping_mul(term.coefficient, scale_of_b), term.atom});
+  return affine(wrapping_add(left, wrapping_mul(right, scale_of_b)), std::move(terms));
 }
 
 NodeId Nodes::scale(NodeId a, int64_t by) { return add(integer(0), a, by); }
@@ -448,8 +441,8 @@ NodeId Nodes::rebuild(NodeId root, const Substitution& by, NodeId guard,
         for (const Term& term : std::vector<Term>(terms(node).begin(), terms(node).end())) {
           int64_t more = 0;
           for (const Term& inner : as_terms(done.at(term.atom), more))
-            sum.push_back({wrap_mul(term.coefficient, inner.coefficient), inner.atom});
-          constant = wrap_add(constant, wrap_mul(term.coefficient, more));
+            sum.push_back({wrapping_mul(term.coefficient, inner.coefficient), inner.atom});
+          constant = wrapping_add(constant, wrapping_mul(term.coefficient, more));
         }
         result = affine(constant, std::move(sum));
         break;
@@ -508,8 +501,8 @@ NodeId Nodes::position(std::span<const NodeId> subscripts, std::span<const int64
   for (size_t d = 0; d < subscripts.size(); ++d) {
     int64_t more = 0;
     for (const Term& term : as_terms(subscripts[d], more))
-      sum.push_back({wrap_mul(strides[d], term.coefficient), term.atom});
-    constant = wrap_add(constant, wrap_mul(strides[d], more));
+      sum.push_back({wrapping_mul(strides[d], term.coefficient), term.atom});
+    constant = wrapping_add(constant, wrapping_mul(strides[d], more));
   }
   return affine(constant, std::move(sum));
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loops/ir/program.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::loops::plan {
 
@@ -27,28 +28,5 @@ ArrayUses find_uses(const Program& program);
 
 // A read that must be checked when the program runs: data-dependent, without a fill.
 bool has_checked_read(const Program& program, ExprId expr);
-
-// Calls `visit(ExprId)` for every expression below and including `root`, subscripts too.
-template <class Visit>
-void for_each_expr(const Program& program, ExprId root, const Visit& visit) {
-  std::vector<ExprId> stack{root};
-  while (!stack.empty()) {
-    const ExprId id = stack.back();
-    stack.pop_back();
-    visit(id);
-    const Expr& expr = program.exprs[id];
-    switch (expr.kind) {
-      case ExprKind::literal:
-      case ExprKind::index: break;
-      case ExprKind::cast: stack.push_back(expr.args[0]); break;
-      case ExprKind::call:
-        for (int i = 0; i < info(expr.function).arity; ++i) stack.push_back(expr.args[i]);
-        break;
-      case ExprKind::read:
-        for (uint32_t i = 0; i < expr.args[2]; ++i) stack.push_back(subscripts_of(program, expr)[i]);
-        break;
-    }
-  }
-}
 
 }  // namespace lightline::loops::plan

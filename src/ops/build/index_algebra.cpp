@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/maths.h"
+
 namespace lightline::ops {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 int64_t saturate(__int128 value) {
   constexpr int64_t bound = int64_t(1) << 62;

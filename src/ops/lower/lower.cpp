@@ -8,6 +8,7 @@
 
 #include "loops/ir/opaque_signature.h"
 #include "loops/ir/verify.h"
+#include "loops/ir/walk.h"
 #include "loops/ir/words.h"
 #include "ops/catalogue/catalogue.h"
 #include "ops/python/lowering.h"
@@ -40,11 +41,12 @@ bool is_annotation(std::string_view target) {
 
 // Whether one of the statements can not be executed.
 bool any_not_executable(std::span<const loops::Statement> statements) {
-  return std::any_of(statements.begin(), statements.end(), [](const loops::Statement& statement) {
-    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) return any_not_executable(repeat->body);
+  bool found = false;
+  loops::for_each_statement(statements, [&](const loops::Statement& statement) {
     const auto* opaque = std::get_if<loops::Opaque>(&statement.node);
-    return opaque != nullptr && !loops::has_opaque_builtin(opaque->name);
+    found |= opaque != nullptr && !loops::has_opaque_builtin(opaque->name);
   });
+  return found;
 }
 
 // The nodes of one graph, which may be the body of a higher-order operator of another one.

@@ -7,6 +7,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/maths.h"
+
 namespace lightline::ops {
 
 using graph::Argument;
@@ -111,7 +113,7 @@ constexpr std::string_view overflow = "an integer of the program does not fit 64
 int64_t floor_division(int64_t a, int64_t b) {
   require(b != 0, "the program divides by zero");
   require(b != -1 || a != INT64_MIN, overflow);
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+  return floor_div(a, b);
 }
 
 int64_t integer_power(int64_t base, int64_t exponent) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/maths.h"
 #include "ops/build/registry.h"
 #include "ops/library/rearranging/rearranging.h"
 #include "ops/stablehlo/stablehlo.h"
@@ -128,7 +129,7 @@ void define_slice(OpCall& c) {
   for (size_t d = 0; d < starts.size(); ++d) {
     require(starts[d] >= 0 && starts[d] <= limits[d] && limits[d] <= x.shape[d] && strides[d] > 0,
             "a slice leaves its tensor");
-    const int64_t length = (limits[d] - starts[d] + strides[d] - 1) / strides[d];
+    const int64_t length = ceil_div(limits[d] - starts[d], strides[d]);
     x = l.slice(x, int64_t(d), starts[d], length, strides[d]);
   }
   c.add_result(x);
@@ -157,8 +158,8 @@ SymbolicTensor without_cuts(Lowering& l, SymbolicTensor x, std::vector<int64_t>&
                             const std::vector<int64_t>& interior) {
   for (size_t d = 0; d < low.size(); ++d) {
     const int64_t step = interior[d] + 1;
-    const int64_t before = low[d] < 0 ? (-low[d] + step - 1) / step : 0;  // elements that go
-    const int64_t after = high[d] < 0 ? (-high[d] + step - 1) / step : 0;
+    const int64_t before = low[d] < 0 ? ceil_div(-low[d], step) : 0;  // elements that go
+    const int64_t after = high[d] < 0 ? ceil_div(-high[d], step) : 0;
     const int64_t kept = x.shape[d] - before - after;
     if (kept <= 0 || (before == 0 && after == 0)) continue;
     x = l.slice(x, int64_t(d), before, kept);

@@ -1,13 +1,12 @@
 // Matrix products of quantised operands, and products over groups of rows.
 #include <fmt/format.h>
 
+#include "base/maths.h"
 #include "ops/build/registry.h"
 #include "ops/library/contraction/contraction.h"
 
 namespace lightline::ops {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How a scale belongs to the elements of an operand: one per `rows` x `depth` block, `depth` along the summed dimension.
 struct Scale {
