@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 FUZZ_SECONDS ?= 300
 CXX_FILES = $$(git ls-files --cached --others --exclude-standard 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h')
-PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/fuzz_seeds
+PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/compare_outputs scripts/fuzz_seeds
 
 # $(call compile,PRESET,TARGETS): configures once, then builds. CMake itself notices changed build files.
 define compile
