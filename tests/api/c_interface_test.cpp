@@ -11,8 +11,7 @@
 
 namespace {
 
-constexpr const char* scale =
-    "program scale(x: f32[2, 3]) -> (y) {\n  y: f32[2, 3] = for i, j: x[i, j] * 2.0\n}\n";
+constexpr const char* scale = "program scale(x: f32[2, 3]) -> (y) {\n  y: f32[2, 3] = for i, j: x[i, j] * 2.0\n}\n";
 
 struct Text {
   char* text = nullptr;

@@ -10,14 +10,14 @@ namespace {
 
 constexpr const char* text = "program p(x: f32[4]) -> (y) {\n  y: f32[4] = for i: x[i] + 1\n}\n";
 
-Result<ops::Lowered> lowered() {
+ops::Lowered lowered() {
   auto program = loops::parse_and_verify(text, "test");
   EXPECT_TRUE(program.ok());
   ops::Lowered result{std::move(*program), {{"custom.op", 1}}, {{"add", 2}, {"relu", 5}}, {"s0 is 4"}, {0}};
   return result;
 }
 
-Result<ops::Lowered> refused() { return Error{ErrorCode::unsupported, "no \"such\" thing", "", {}}; }
+Error refused() { return {ErrorCode::unsupported, "no \"such\" thing", "", {}}; }
 
 TEST(ImportReport, StatisticsAddUp) {
   ImportStats stats;
