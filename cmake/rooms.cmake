@@ -23,7 +23,7 @@ endfunction()
 
 # lightline_room(FOLDER [USES rooms] [LIBRARIES libraries] [LEVEL O1|O2] [BATCH files])
 # LEVEL O1 is for rooms whose speed nobody notices. BATCH joins so many files into one translation unit; BATCH folder
-# joins those of a folder.
+# joins up to four of one folder.
 function(lightline_room room)
   cmake_parse_arguments(ROOM "" "LEVEL;BATCH" "USES;LIBRARIES" ${ARGN})
   string(REPLACE / _ name ${room})
@@ -52,7 +52,9 @@ function(lightline_room room)
       foreach(source ${sources})
         get_filename_component(folder ${source} DIRECTORY)
         get_filename_component(folder ${folder} NAME)
-        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+        math(EXPR count_${folder} "0${count_${folder}} + 1")
+        math(EXPR part "(${count_${folder}} - 1) / 4")  # one file that changes takes at most three others along
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${part})
       endforeach()
     else()
       set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ROOM_BATCH})

@@ -15,7 +15,7 @@ namespace {
 constexpr uint16_t version_plain = 20, version_zip64 = 45;
 constexpr uint16_t utf8_names = 1 << 11;
 constexpr uint16_t first_day = 0x21;  // 1980-01-01, the least date that the format has
-constexpr uint64_t max16 = 0xFFFF, max32 = 0xFFFFFFFF;
+constexpr uint64_t limit16 = 0xFFFF, limit32 = 0xFFFFFFFF;
 
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -24,7 +24,7 @@ bool is_ascii(std::string_view text) {
 Status check_names(const std::vector<std::pair<std::string, std::string>>& files) {
   std::set<std::string_view> names;
   for (const auto& [name, data] : files) {
-    if (name.size() > max16 || name.find('\0') != std::string::npos) {
+    if (name.size() > limit16 || name.find('\0') != std::string::npos) {
       return Error{ErrorCode::name, fmt::format("'{}' can not name an entry of a zip archive", shown(name)),
                    "use at most 65535 bytes and no zero byte"};
     }
@@ -43,18 +43,18 @@ void append_common(std::string& zip, std::string_view name, uint32_t crc, uint64
   append_le<uint16_t>(zip, 0);  // time
   append_le<uint16_t>(zip, first_day);
   append_le<uint32_t>(zip, crc);
-  append_le<uint32_t>(zip, uint32_t(std::min(size, max32)));
-  append_le<uint32_t>(zip, uint32_t(std::min(size, max32)));
+  append_le<uint32_t>(zip, uint32_t(std::min(size, limit32)));
+  append_le<uint32_t>(zip, uint32_t(std::min(size, limit32)));
   append_le<uint16_t>(zip, uint16_t(name.size()));
 }
 
 std::string extra64(uint64_t size, uint64_t offset) {
   std::string values;
-  if (size >= max32) {
+  if (size >= limit32) {
     append_le(values, size);
     append_le(values, size);
   }
-  if (offset >= max32) append_le(values, offset);
+  if (offset >= limit32) append_le(values, offset);
   if (values.empty()) return values;
   std::string field;
   append_le<uint16_t>(field, 1);
@@ -80,14 +80,14 @@ void append_entry(std::string& zip, std::string_view name, uint64_t size, uint32
   append_le<uint16_t>(zip, 0);  // part
   append_le<uint16_t>(zip, 0);  // internal attributes
   append_le<uint32_t>(zip, 0);  // external attributes
-  append_le<uint32_t>(zip, uint32_t(std::min(offset, max32)));
+  append_le<uint32_t>(zip, uint32_t(std::min(offset, limit32)));
   zip.append(name).append(extra);
 }
 
 void append_end(std::string& zip, uint64_t count, uint64_t directory) {
   const uint64_t at = zip.size();
   const uint64_t size = at - directory;
-  if (count >= max16 || size >= max32 || directory >= max32) {
+  if (count >= limit16 || size >= limit32 || directory >= limit32) {
     append_le<uint32_t>(zip, 0x06064B50);
     append_le<uint64_t>(zip, 44);
     append_le<uint16_t>(zip, version_zip64);
@@ -105,10 +105,10 @@ void append_end(std::string& zip, uint64_t count, uint64_t directory) {
   }
   append_le<uint32_t>(zip, 0x06054B50);
   append_le<uint32_t>(zip, 0);  // parts
-  append_le<uint16_t>(zip, uint16_t(std::min(count, max16)));
-  append_le<uint16_t>(zip, uint16_t(std::min(count, max16)));
-  append_le<uint32_t>(zip, uint32_t(std::min(size, max32)));
-  append_le<uint32_t>(zip, uint32_t(std::min(directory, max32)));
+  append_le<uint16_t>(zip, uint16_t(std::min(count, limit16)));
+  append_le<uint16_t>(zip, uint16_t(std::min(count, limit16)));
+  append_le<uint32_t>(zip, uint32_t(std::min(size, limit32)));
+  append_le<uint32_t>(zip, uint32_t(std::min(directory, limit32)));
   append_le<uint16_t>(zip, 0);  // comment
 }
 
