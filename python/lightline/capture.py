@@ -120,11 +120,11 @@ def serialise(exported: Any) -> dict[str, Any]:
         artifact = serde.serialize(
             exported, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
         )
-        return without_traces(json.loads(artifact.exported_program))
     except TypeError:  # PyTorch before 2.12 always serialises the weights
         serialised = serde.ExportedProgramSerializer().serialize(exported)
         text = json.dumps(serde._dataclass_to_dict(serialised.exported_program), cls=serde.EnumEncoder)
         return without_traces(json.loads(text))
+    return without_traces(json.loads(artifact.exported_program))
 
 
 def without_traces(value: Any) -> Any:

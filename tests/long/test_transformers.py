@@ -5,23 +5,18 @@ Long: runs with LIGHTLINE_LONG=1 (make test-long) and needs the transformers pac
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lightline_under_test import LONG
 
-if not os.environ.get("LIGHTLINE_LONG"):
+if not LONG:
     pytest.skip("long: set LIGHTLINE_LONG=1 or run make test-long", allow_module_level=True)
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from lightline.capture import serialise  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
+from import_check import check_import, exported_or_skip  # noqa: E402
 
 TEXT = """bert roberta distilbert albert electra gpt2 gpt_neo gptj gpt_neox llama mistral qwen2 qwen3 gemma gemma2 phi
     phi3 falcon bloom opt mpt t5 bart mbart pegasus deberta-v2 mobilebert xlm-roberta camembert squeezebert mixtral
@@ -81,18 +76,9 @@ def example_inputs(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", TEXT + VISION + SPEECH)
 def test_architecture_imports(name: str, tmp_path: Path) -> None:
-    try:
-        model = transformers.AutoModel.from_config(small_config(name)).eval()
-        inputs = example_inputs(name)
-        with torch.no_grad():
-            exported = torch.export.export(Outputs(model, list(inputs)), tuple(inputs.values()), strict=False)
-            forms = {"training": serialise(exported), "core": serialise(exported.run_decompositions())}
-    except Exception as error:  # what PyTorch or transformers can not export is not ours to judge
-        pytest.skip(f"{name} does not export here: {type(error).__name__}")
-    corpus = tmp_path / "model.jsonl"
-    corpus.write_text(json.dumps({"problem": name, **forms}) + "\n")
-    for form in forms:
-        command = [str(LIGHTLINE), "import", str(corpus), "--form", form, "--stats", "--json"]
-        stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        assert stats["imported"] == 1, stats["failures"]
-        assert not stats["opaque"], stats["opaque"]
+    inputs = example_inputs(name)
+
+    def model() -> torch.nn.Module:
+        return Outputs(transformers.AutoModel.from_config(small_config(name)), list(inputs))
+
+    check_import(name, exported_or_skip(name, model, tuple(inputs.values())), tmp_path)

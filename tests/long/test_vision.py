@@ -6,22 +6,17 @@ Long: runs with LIGHTLINE_LONG=1 (make test-long) and needs the packages, each f
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from lightline_under_test import LONG
 
-if not os.environ.get("LIGHTLINE_LONG"):
+if not LONG:
     pytest.skip("long: set LIGHTLINE_LONG=1 or run make test-long", allow_module_level=True)
 torch = pytest.importorskip("torch")
 
-from lightline.capture import serialise  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
+from import_check import check_import, exported_or_skip  # noqa: E402
 
 IMAGES = """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet inception_v3 maxvit_t
     mnasnet0_5 mobilenet_v2 mobilenet_v3_small regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5 squeezenet1_0
@@ -52,27 +47,10 @@ def small_timm_models() -> list[str]:
     return sorted(min(names, key=size) for names in families if names)
 
 
-def check(name: str, model: torch.nn.Module, inputs: tuple[torch.Tensor, ...], folder: Path) -> None:
-    try:
-        with torch.no_grad():
-            exported = torch.export.export(model.eval(), inputs, strict=False)
-            forms = {"training": serialise(exported), "core": serialise(exported.run_decompositions())}
-    except Exception as error:  # what PyTorch can not export is not ours to judge
-        pytest.skip(f"{name} does not export here: {type(error).__name__}")
-    corpus = folder / "model.jsonl"
-    corpus.write_text(json.dumps({"problem": name, **forms}) + "\n")
-    for form in forms:
-        command = [str(LIGHTLINE), "import", str(corpus), "--form", form, "--stats", "--json"]
-        stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        assert stats["imported"] == 1, stats["failures"]
-        assert not stats["opaque"], stats["opaque"]
-
-
 @pytest.mark.skipif(vision is None, reason="no torchvision")
 @pytest.mark.parametrize("name", f"{IMAGES} {VIDEOS} {FLOWS}".split())
 def test_torchvision_model_imports(name: str, tmp_path: Path) -> None:
     backbone = {"weights_backbone": None} if name.startswith(("fcn", "deeplab", "lraspp")) else {}
-    model = vision.get_model(name, weights=None, **backbone)
     if name in VIDEOS.split():
         frames, side = {"s3d": (14, 224), "mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224)}.get(name, (8, 112))
         inputs = (torch.randn(1, 3, frames, side, side),)
@@ -80,11 +58,12 @@ def test_torchvision_model_imports(name: str, tmp_path: Path) -> None:
         inputs = (torch.randn(1, 3, 128, 160), torch.randn(1, 3, 128, 160))
     else:
         inputs = (torch.randn(1, 3, 299, 299) if name == "inception_v3" else torch.randn(1, 3, 224, 224),)
-    check(name, model, inputs, tmp_path)
+    exported = exported_or_skip(name, lambda: vision.get_model(name, weights=None, **backbone), inputs)
+    check_import(name, exported, tmp_path)
 
 
 @pytest.mark.parametrize("name", small_timm_models())
 def test_timm_model_imports(name: str, tmp_path: Path) -> None:
     model = timm.create_model(name, pretrained=False)
     size = model.default_cfg.get("input_size", (3, 224, 224))
-    check(name, model, (torch.randn(1, *size),), tmp_path)
+    check_import(name, exported_or_skip(name, lambda: model, (torch.randn(1, *size),)), tmp_path)

@@ -19,8 +19,6 @@ COMPILED = sorted(random.Random(SEED).sample(NAMES, min(40, len(NAMES))))  # a c
 Process = subprocess.CompletedProcess[str]
 BITS = {"bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "f4e2m1": 4}
 
-pytestmark = pytest.mark.skipif(not BINARY.exists(), reason=f"{BINARY.name} is not built")
-
 
 def decoded(dtype: str, codes: np.ndarray) -> np.ndarray:
     """The values of the codes of a narrow float."""

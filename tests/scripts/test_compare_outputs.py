@@ -5,10 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
 from lightline_under_test import BINARY, ROOT
-
-pytestmark = pytest.mark.skipif(not BINARY.exists(), reason=f"{BINARY.name} is not built")
 
 CHANGING_WRAPPER = f"""#!/bin/bash
 binary={BINARY}

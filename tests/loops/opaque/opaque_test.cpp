@@ -134,15 +134,15 @@ TEST(Opaque, SolveExchangesRows) {
 }
 
 TEST(Opaque, TriangularSolveReadsItsTriangle) {
-  const Values a = {2, 100, 3, 4};
-  const auto solve = [&](const std::string& attributes) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();  // would show if it were read
+  const auto solve = [&](const Values& a, const std::string& attributes) {
     return numbers(run("program p(a: f64[2, 2], b: f64[2, 1]) -> (x) { x: f64[2, 1] = opaque triangular_solve(a, b" +
                            attributes + ") }",
                        tensor(DType::f64, {2, 2}, a), tensor(DType::f64, {2, 1}, {2, 11}))[0]);
   };
-  EXPECT_THAT(solve(""), ElementsAre(1, 2));
-  EXPECT_THAT(solve(", unit = true"), ElementsAre(2, 5));
-  EXPECT_THAT(solve(", upper = true"), ElementsAre(-136.5, 2.75));
+  EXPECT_THAT(solve({2, nan, 3, 4}, ""), ElementsAre(1, 2));
+  EXPECT_THAT(solve({nan, nan, 3, nan}, ", unit = true"), ElementsAre(2, 5));
+  EXPECT_THAT(solve({2, 100, nan, 4}, ", upper = true"), ElementsAre(-136.5, 2.75));
 }
 
 // ---- random ----

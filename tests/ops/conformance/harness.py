@@ -85,6 +85,7 @@ class Suite:
     found: list[Case] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)  # cases that PyTorch itself does not accept
+    refused: list[str] = field(default_factory=list)  # in-place forms, asked for by nobody, that it does not accept
     framework: str = "PyTorch"
 
     def case(
@@ -116,7 +117,9 @@ class Suite:
                 except Exception as error:
                     self.broken.append(f"{variant}: {_first_line(error)}")
                     continue
-                if found:
+                if found is None:
+                    self.refused.append(variant)
+                else:
                     self.found.append(Case(variant, target, SHORT_NAMES[dtype], *found, tolerance=own, runs=runs))
 
     def case_module(

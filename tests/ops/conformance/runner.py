@@ -36,6 +36,7 @@ class Cases(Protocol):
     framework: str
     found: list[Case]
     broken: list[str]  # cases that the framework itself does not accept
+    refused: list[str]  # the same for forms that nobody asked for, which is no failure
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Report:
     name: str
     seed: int
     triples: int = 0  # cases, each an (operator, dtype, attributes) triple, that agree on every backend
+    refused: int = 0  # forms that the framework does not accept and nobody asked for
     lowered: int = 0  # further cases that can not run, and whose shapes and dtypes agree
     failures: list[str] = field(default_factory=list)
     proved: dict[str, set[str]] = field(default_factory=dict)  # operator to dtypes without a failure
@@ -52,6 +54,7 @@ class Report:
 
     def summary(self) -> str:
         more = f", {self.lowered} lowered only" if self.lowered else ""
+        more += f", {self.refused} in-place forms refused by the framework" if self.refused else ""
         return f"{self.name}: {self.triples} cases pass{more}, {len(self.failures)} fail (LIGHTLINE_SEED={self.seed})"
 
 
@@ -83,7 +86,7 @@ def run(suite: Cases, tool: Path, folder: Path, backends: Sequence[str] = BACKEN
     # compiled code of the tests stays out of the user's cache
     environment = {"LIGHTLINE_CACHE": str(tool.parent / "conformance-cache"), **os.environ}
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
-    report = Report(suite.name, suite.seed)
+    report = Report(suite.name, suite.seed, refused=len(suite.refused))
     report.failures += [f"not accepted by {suite.framework}: {text}" for text in suite.broken]
     passed: dict[str, set[str]] = {}
     failed: dict[str, str] = {}

@@ -114,6 +114,7 @@ class Suite:
     only: str = ""
     found: list[Case] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)  # calls that JAX itself does not accept
+    refused: list[str] = field(default_factory=list)  # none: no form is tried that nobody asked for
     framework: str = "JAX"
     functions: set[str] = field(default_factory=set)  # of JAX's public names
     _counts: dict[str, int] = field(default_factory=dict)
