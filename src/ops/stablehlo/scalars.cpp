@@ -86,6 +86,14 @@ ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph:
   return scalar;
 }
 
+std::vector<graph::ValueId> operand_ids(const graph::Node& node) {
+  std::vector<graph::ValueId> ids;
+  for (const graph::NamedArgument& argument : node.arguments)
+    if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value); ref && argument.name.empty())
+      ids.push_back(ref->id);
+  return ids;
+}
+
 std::vector<SymbolicTensor> operands(const OpCall& call) {
   std::vector<SymbolicTensor> result;
   for (const graph::NamedArgument& argument : call.node().arguments) {
