@@ -84,6 +84,7 @@ Result<int64_t> element_count(std::span<const int64_t> shape) {
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_string(const TensorType& type) { return fmt::format("{}{}", name(type.dtype), to_string(type.shape)); }
 
 void Tensor::AlignedFree::operator()(std::byte* p) const {
   void* raw;

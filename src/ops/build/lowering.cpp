@@ -287,7 +287,7 @@ SymbolicTensor Lowering::constant(DType dtype, Shape shape, std::vector<Literal>
 
 std::vector<SymbolicTensor> Lowering::opaque(std::string name, const std::vector<SymbolicTensor>& operands,
                                              std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                                             const std::vector<std::pair<DType, Shape>>& results) {
+                                             const std::vector<TensorType>& results) {
   loops::Opaque opaque;
   opaque.name = std::move(name);
   for (const SymbolicTensor& operand : operands) opaque.operands.push_back(array_of(operand));

@@ -121,7 +121,7 @@ class Lowering {
   SymbolicTensor constant(DType dtype, Shape shape, std::vector<Literal> values);
   std::vector<SymbolicTensor> opaque(std::string name, const std::vector<SymbolicTensor>& operands,
                                      std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                                     const std::vector<std::pair<DType, Shape>>& results);
+                                     const std::vector<TensorType>& results);
   // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
   std::vector<SymbolicTensor> repeat(
       int64_t count, const std::vector<SymbolicTensor>& init,

@@ -161,7 +161,7 @@ class NodeLowering {
       if (const auto* l = std::get_if<std::vector<int64_t>>(&argument.value))
         attributes.emplace_back(argument.name, *l);
     }
-    std::vector<std::pair<DType, Shape>> types;
+    std::vector<TensorType> types;
     for (const graph::ValueId id : node.results) {
       if (id == graph::no_value) continue;
       const auto& type = graph_.values[id].type;
@@ -169,7 +169,7 @@ class NodeLowering {
         fail(fmt::format("the operator is unknown and the type of its result '{}' is not recorded",
                          graph_.values[id].name),
              ErrorCode::unsupported);
-      types.emplace_back(type->dtype, type->shape);
+      types.push_back(*type);
     }
     std::vector<std::optional<SymbolicTensor>> results;
     if (types.empty()) return results;
@@ -192,10 +192,10 @@ class NodeLowering {
       const graph::ValueId id = node.results[i];
       if (id == graph::no_value || !results[i]) continue;
       const graph::Value& value = graph_.values[id];
-      const graph::TensorType found{results[i]->dtype, results[i]->shape};
+      const TensorType found{results[i]->dtype, results[i]->shape};
       if (value.type && *value.type != found)
-        fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name,
-                         graph::to_string(*value.type), graph::to_string(found)));
+        fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, to_string(*value.type),
+                         to_string(found)));
       named.emplace_back(*results[i], value.name);
       values[id] = std::move(results[i]);
     }
@@ -210,10 +210,10 @@ class NodeLowering {
     NodeLowering inner(body, lowering_, out_, Role::body);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const graph::Value& value = body.values[body.inputs[i].value];
-      const graph::TensorType given{inputs[i].dtype, inputs[i].shape};
+      const TensorType given{inputs[i].dtype, inputs[i].shape};
       if (value.type && *value.type != given)
-        fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, graph::to_string(*value.type),
-                         graph::to_string(given)));
+        fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, to_string(*value.type),
+                         to_string(given)));
       inner.values[body.inputs[i].value] = inputs[i];
     }
     inner.run();

@@ -112,7 +112,7 @@ SymbolicTensor first_operand(const OpCall& call) {
   return std::move(all[0]);
 }
 
-graph::TensorType result_type_of(const OpCall& call, size_t i) {
+TensorType result_type_of(const OpCall& call, size_t i) {
   auto type = call.recorded(i);
   if (!type) fail("the type of a result is not recorded");
   return *std::move(type);
@@ -247,7 +247,7 @@ Scalar element(Lowering& l, const ScalarCall& s, const ScalarOperator& op, const
 void define_scalar(OpCall& c, const ScalarOperator& op) {
   Lowering& l = c.lowering();
   const std::vector<SymbolicTensor> x = operands(c);
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   const ScalarCall s = scalar_of(l, c.graph(), c.node());
   require_arity(op, x.size());
   for (const SymbolicTensor& tensor : x)
