@@ -10,22 +10,6 @@
 namespace lightline::loops::plan {
 namespace {
 
-struct ValueInterval {
-  int64_t low;
-  int64_t high;
-};
-
-ValueInterval type_interval(DType type) {
-  switch (type) {
-    case DType::i32: return {INT32_MIN, INT32_MAX};
-    case DType::i16: return {INT16_MIN, INT16_MAX};
-    case DType::i8: return {INT8_MIN, INT8_MAX};
-    case DType::u8: return {0, UINT8_MAX};
-    case DType::boolean: return {0, 1};
-    default: return {INT64_MIN, INT64_MAX};
-  }
-}
-
 bool known(const Node& node) { return node.low != INT64_MIN && node.high != INT64_MAX; }
 bool is_quotient(const Node& node, Function function) {
   return node.kind == NodeKind::call && node.type == DType::i64 && node.function == function;
@@ -79,9 +63,9 @@ NodeId Nodes::intern(Node node, std::span<const NodeId> operands, std::span<cons
 }
 
 void Nodes::set_interval(Node& node, std::span<const Term> terms) const {
-  const ValueInterval whole = type_interval(node.type);
-  node.low = whole.low;
-  node.high = whole.high;
+  const IntegerLimits whole = integer_limits(node.type);
+  node.low = whole.least;
+  node.high = whole.greatest;
   const auto arg = [&](int i) -> const Node& { return nodes_[node.args[i]]; };
   switch (node.kind) {
     case NodeKind::literal:
@@ -107,7 +91,7 @@ void Nodes::set_interval(Node& node, std::span<const Term> terms) const {
     case NodeKind::cast: {
       const Node& from = arg(0);
       const bool whole_number = is_integer(from.type) || from.type == DType::boolean;
-      if (is_integer(node.type) && whole_number && from.low >= whole.low && from.high <= whole.high) {
+      if (is_integer(node.type) && whole_number && from.low >= whole.least && from.high <= whole.greatest) {
         node.low = from.low;
         node.high = from.high;
       }

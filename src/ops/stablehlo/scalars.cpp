@@ -151,11 +151,9 @@ namespace {
 constexpr int heaviest_formula = 24;
 
 bool in_range(Interval range, DType dtype) {
-  const int width = bits(dtype);
-  if (width >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
-  const int64_t low = dtype == DType::u8 ? 0 : -(int64_t(1) << (width - 1));
-  const int64_t high = low + (int64_t(1) << width) - 1;
-  return range.low >= low && range.high <= high;
+  if (bits(dtype) >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
+  const IntegerLimits limits = integer_limits(dtype);
+  return range.low >= limits.least && range.high <= limits.greatest;
 }
 
 // Integers that a subscript can express stay subscripts, as long as nothing wraps around.
