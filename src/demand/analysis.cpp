@@ -10,16 +10,6 @@
 
 namespace lightline::demand {
 
-using loops::ArrayId;
-using loops::Compute;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-using loops::IndexId;
-using loops::none;
-using loops::Reducer;
-
 namespace {
 
 constexpr size_t max_repeat_depth = 4;  // deeper ones are priced by their outputs only
@@ -67,8 +57,8 @@ class Analyzer {
   double bytes_of(ArrayId array, double elements) const { return elements * bits(program_.arrays[array].dtype) / 8.0; }
 
   // ---- groups ----
-  void place(const std::vector<loops::Statement>& block, size_t outer, size_t depth = 0) {
-    for (const loops::Statement& statement : block) {
+  void place(const std::vector<Statement>& block, size_t outer, size_t depth = 0) {
+    for (const Statement& statement : block) {
       const size_t group = outer == none ? group_of(statement) : outer;
       const loops::StatementId id = ids_.at(&statement);
       group_of_[id] = group;
@@ -85,12 +75,12 @@ class Analyzer {
         place(repeat->body, group, depth + 1);
       } else if (const auto* compute = std::get_if<Compute>(&statement.node); compute && compute->is_view) {
         view_[compute->result] = compute;
-      } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+      } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
         scatter_[scatter->result] = scatter;
       }
     }
   }
-  size_t group_of(const loops::Statement& statement) {
+  size_t group_of(const Statement& statement) {
     if (statement.group == none) {
       groups_.push_back({.name = program_.arrays[loops::results_of(statement)[0]].name});
       return groups_.size() - 1;
@@ -127,7 +117,7 @@ class Analyzer {
     demanded_[array].add(std::move(piece));
   }
 
-  void visit(const std::vector<loops::Statement>& block, RepeatContext& context) {
+  void visit(const std::vector<Statement>& block, RepeatContext& context) {
     for (size_t i = block.size(); i-- > 0;) {
       const size_t group = group_of_[ids_.at(&block[i])];
       std::visit([&](const auto& node) { visit(node, context, group); }, block[i].node);
@@ -212,8 +202,8 @@ class Analyzer {
     for (const auto& carry : node.carries) reads.push_back(demanded_[carry.inner]);
     return reads;
   }
-  void clear(const std::vector<loops::Statement>& block) {
-    loops::for_each_statement(block, [&](const loops::Statement& statement) {
+  void clear(const std::vector<Statement>& block) {
+    loops::for_each_statement(block, [&](const Statement& statement) {
       for (const ArrayId result : loops::results_of(statement)) demanded_[result] = {};
     });
   }
@@ -227,7 +217,7 @@ class Analyzer {
     return piece;
   }
 
-  void visit(const loops::Scatter& node, RepeatContext& context, size_t group) {
+  void visit(const Scatter& node, RepeatContext& context, size_t group) {
     if (demanded_[node.result].empty()) return;
     const Domain domain = domain_of(node, context.counters);
     Piece points = whole_of(domain, context);
@@ -247,7 +237,7 @@ class Analyzer {
   }
 
   // Whether the data may send all writes to where nothing is wanted.
-  bool may_miss(const loops::Scatter& node, const Domain& domain) const {
+  bool may_miss(const Scatter& node, const Domain& domain) const {
     const auto& wanted = demanded_[node.result].pieces();
     if (wanted.size() == 1 && wanted[0] == Piece::whole(shape(node.result))) return false;
     return std::any_of(node.target.begin(), node.target.end(),
@@ -255,7 +245,7 @@ class Analyzer {
   }
 
   // Only writes that land in a demanded element count.
-  void cut_to_wanted(const loops::Scatter& node, const Domain& domain, Piece& points) const {
+  void cut_to_wanted(const Scatter& node, const Domain& domain, Piece& points) const {
     const auto& wanted = demanded_[node.result].pieces();
     for (size_t d = 0; d < node.target.size(); ++d) {
       const auto subscript = structure_.affine(node.target[d], domain);
@@ -274,7 +264,7 @@ class Analyzer {
 
   // The copy of the initial array reads what is wanted and not overwritten: at the least, all of it but as many
   // elements as there are writes.
-  void want_copied(const loops::Scatter& node, double writes, const RepeatContext& context, size_t group) {
+  void want_copied(const Scatter& node, double writes, const RepeatContext& context, size_t group) {
     if (node.init_array == none) return;
     const auto in_place = in_place_.find(node.result);
     if (in_place != in_place_.end() && in_place->second == node.init_array) return;
@@ -455,7 +445,7 @@ class Analyzer {
   }
   // An update in place writes the places it scatters to; anything else is written whole.
   double in_place_bytes(ArrayId array) const {
-    const loops::Scatter* scatter = scatter_[array];
+    const Scatter* scatter = scatter_[array];
     if (scatter == nullptr || scatter->init_array != in_place_.at(array)) return bytes_of(array, product(shape(array)));
     const Domain domain = domain_of(*scatter, {});
     const Footprint touched =
@@ -466,7 +456,7 @@ class Analyzer {
   }
 
   const loops::Program& program_;
-  const std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
+  const std::unordered_map<const Statement*, loops::StatementId> ids_;
   std::vector<size_t> group_of_;  // by statement
   const Structure structure_;
   const Footprints footprints_;
@@ -476,7 +466,7 @@ class Analyzer {
   std::vector<uint32_t> maker_;  // the group that makes an array; none for inputs
   std::vector<size_t> depth_;    // repeats around the statement that makes it
   std::vector<const Compute*> view_;
-  std::vector<const loops::Scatter*> scatter_;
+  std::vector<const Scatter*> scatter_;
   std::vector<bool> is_input_;
   std::vector<GroupDemand> groups_;
   std::unordered_map<uint32_t, size_t> by_group_;

@@ -8,11 +8,6 @@
 
 namespace lightline::demand {
 
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-
 namespace {
 
 constexpr double max_enumerated = 1 << 14;
@@ -588,8 +583,8 @@ int64_t Footprints::evaluate(ExprId id, const Domain& domain, const std::vector<
         }
         return found->second->get_i64(flat);
       }
-      const loops::Compute* made = structure_.definition(e.args[0]);
-      if (made == nullptr || made->reducer != loops::Reducer::none || e.has_fill || made->loops.size() != place.size())
+      const Compute* made = structure_.definition(e.args[0]);
+      if (made == nullptr || made->reducer != Reducer::none || e.has_fill || made->loops.size() != place.size())
         return known = false, 0;
       return evaluate(made->body, domain_of(*made, {}), place, known);
     }

@@ -10,7 +10,7 @@
 namespace lightline::demand {
 
 // Values of integer inputs, where they are known.
-using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
+using KnownValues = std::unordered_map<ArrayId, const Tensor*>;
 
 struct Footprint {
   Piece piece;                // of the array read: the elements touched, or fewer
@@ -27,7 +27,7 @@ class Footprints {
 
   // Elements of an array under these subscripts, over `points` of the domain. With `may_leave`, subscripts outside the
   // array touch nothing.
-  Footprint of(const Shape& extents, const loops::ExprId* subscripts, bool may_leave, const Domain& domain,
+  Footprint of(const Shape& extents, const ExprId* subscripts, bool may_leave, const Domain& domain,
                Piece points) const;
 
  private:
@@ -57,16 +57,16 @@ class Footprints {
     Clamp clamp;                                          // of the whole
     bool by_data = false;
   };
-  Subscript subscript_of(loops::ExprId expr, const Domain& domain) const;
-  bool decompose(loops::ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool decompose_quotient(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool decompose_clamp(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool read_clamp(const loops::Expr& e, loops::ExprId& inner, Clamp& clamp) const;
+  Subscript subscript_of(ExprId expr, const Domain& domain) const;
+  bool decompose(ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_quotient(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_clamp(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool read_clamp(const Expr& e, ExprId& inner, Clamp& clamp) const;
   void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
   static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
   static void separate(const std::vector<Subscript>& subscripts, Piece& points);
-  double known_values(loops::ExprId expr, const Domain& domain, const Piece& points) const;
-  int64_t evaluate(loops::ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
+  double known_values(ExprId expr, const Domain& domain, const Piece& points) const;
+  int64_t evaluate(ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
 
   const loops::Program& program_;
   const Structure& structure_;

@@ -9,14 +9,6 @@
 
 namespace lightline::demand {
 
-using loops::ArrayId;
-using loops::Compute;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-using loops::IndexId;
-
 namespace {
 
 const HalfSpace never{-1, {}};
@@ -109,7 +101,7 @@ Domain domain_of(const Compute& compute, const std::vector<IndexId>& counters) {
   return domain;
 }
 
-Domain domain_of(const loops::Scatter& scatter, const std::vector<IndexId>& counters) {
+Domain domain_of(const Scatter& scatter, const std::vector<IndexId>& counters) {
   Domain domain{scatter.domain, scatter.domain.size(), counters.size()};
   domain.variables.insert(domain.variables.end(), counters.begin(), counters.end());
   return domain;
@@ -127,11 +119,11 @@ Structure::Structure(const loops::Program& program)
       definition_(program.arrays.size(), nullptr),
       is_formula_(program.arrays.size(), false),
       first_equal_(equal_statements(program)),
-      group_(program.arrays.size(), loops::none),
+      group_(program.arrays.size(), none),
       leaves_group_(program.arrays.size(), false),
       group_type_(program.groups.size()) {
   for (size_t i = 0; i < precision_.size(); ++i) precision_[i] = program.arrays[i].dtype;
-  find_groups(program.statements, loops::none);
+  find_groups(program.statements, none);
   for (const loops::Output& output : program.outputs) leaves_group_[output.array] = true;
   for (size_t i = 0; i < leaves_group_.size(); ++i)
     if (leaves_group_[i]) limit_precision(group_[i], ArrayId(i));
@@ -139,13 +131,13 @@ Structure::Structure(const loops::Program& program)
   visit(program.statements, counters);
 }
 
-void Structure::visit(const std::vector<loops::Statement>& block, std::vector<IndexId>& counters) {
-  for (const loops::Statement& statement : block) {
+void Structure::visit(const std::vector<Statement>& block, std::vector<IndexId>& counters) {
+  for (const Statement& statement : block) {
     if (const auto* compute = std::get_if<Compute>(&statement.node)) {
       visit(*compute, counters);
     } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
       visit(*repeat, counters);
-    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+    } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
       VariableSet set = varies(scatter->body);
       const Domain domain = domain_of(*scatter, counters);
       VariableSet used = depends_on(scatter->body, domain);
@@ -155,7 +147,7 @@ void Structure::visit(const std::vector<loops::Statement>& block, std::vector<In
       }
       for (size_t c = 0; c < counters.size(); ++c)
         if (used & bit(domain.first_counter() + c)) set |= bit(c);
-      if (scatter->init_array != loops::none) set |= varies_[scatter->init_array];
+      if (scatter->init_array != none) set |= varies_[scatter->init_array];
       varies_[scatter->result] = set;
     } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
       VariableSet set = 0;
@@ -165,13 +157,13 @@ void Structure::visit(const std::vector<loops::Statement>& block, std::vector<In
   }
 }
 
-void Structure::find_groups(const std::vector<loops::Statement>& block, uint32_t outer) {
-  for (const loops::Statement& statement : block) {
-    const uint32_t group = outer != loops::none ? outer : statement.group;
+void Structure::find_groups(const std::vector<Statement>& block, uint32_t outer) {
+  for (const Statement& statement : block) {
+    const uint32_t group = outer != none ? outer : statement.group;
     for (const ArrayId result : loops::results_of(statement)) group_[result] = group;
     if (const auto* compute = std::get_if<Compute>(&statement.node)) {
       note_reads(compute->body, group);
-    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+    } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
       note_reads(scatter->body, group);
     } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
       for (const auto& carry : repeat->carries) group_[carry.inner] = group;
@@ -179,7 +171,7 @@ void Structure::find_groups(const std::vector<loops::Statement>& block, uint32_t
       find_groups(repeat->body, group);
     } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
       for (const ArrayId operand : opaque->operands)
-        if (group_[operand] != group || group == loops::none) leaves_group_[operand] = true;
+        if (group_[operand] != group || group == none) leaves_group_[operand] = true;
     }
   }
 }
@@ -187,7 +179,7 @@ void Structure::find_groups(const std::vector<loops::Statement>& block, uint32_t
 void Structure::note_reads(ExprId id, uint32_t group) {
   loops::for_each_read(program_, id, [&](const Expr& read) {
     const ArrayId array = read.args[0];
-    if (group != loops::none && group_[array] == group) return;
+    if (group != none && group_[array] == group) return;
     leaves_group_[array] = true;
     limit_precision(group, array);
   });
@@ -195,7 +187,7 @@ void Structure::note_reads(ExprId id, uint32_t group) {
 
 void Structure::limit_precision(uint32_t group, ArrayId array) {
   const DType dtype = program_.arrays[array].dtype;
-  if (group == loops::none || !is_float(dtype)) return;
+  if (group == none || !is_float(dtype)) return;
   group_type_[group] = group_type_[group] ? wider(*group_type_[group], dtype) : dtype;
 }
 
@@ -233,8 +225,8 @@ void Structure::visit(const Compute& compute, const std::vector<IndexId>& counte
   if (scans) return;
   repeats_along_[result].assign(domain.loops, false);
   for (size_t i = 0; i < domain.loops && i < 64; ++i) repeats_along_[result][i] = (used & bit(i)) == 0;
-  const bool plain = compute.reducer == loops::Reducer::none;
-  if (const uint32_t group = group_[result]; group != loops::none && group_type_[group] && !leaves_group_[result])
+  const bool plain = compute.reducer == Reducer::none;
+  if (const uint32_t group = group_[result]; group != none && group_type_[group] && !leaves_group_[result])
     precision_[result] = narrower(precision_[result], *group_type_[group]);
   if (plain) {
     precision_[result] = narrower(precision(compute.body), precision_[result]);
@@ -245,7 +237,7 @@ void Structure::visit(const Compute& compute, const std::vector<IndexId>& counte
       for (size_t i = 0; i < domain.loops; ++i) one_hot_[result][i] = (picked & bit(i)) != 0;
     }
   }
-  if (!plain && compute.reducer != loops::Reducer::sum) return;
+  if (!plain && compute.reducer != Reducer::sum) return;
   for (const SkippedValue kind : {SkippedValue::zero, SkippedValue::negative_infinity}) {
     if (!plain && kind != SkippedValue::zero) continue;
     Cuts cuts = support(compute.body, kind, domain);
