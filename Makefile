@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 FUZZ_SECONDS ?= 300
 CXX_FILES = $$(git ls-files --cached --others --exclude-standard 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h')
-PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/fuzz_seeds
+PYTHON_FILES = python tests scripts/run_tests scripts/tidy scripts/check_bounds scripts/compare_outputs scripts/fuzz_seeds
 
 # $(call compile,PRESET,TARGETS): configures once, then builds. CMake itself notices changed build files.
 define compile
@@ -14,7 +14,7 @@ define compile
 	@cmake --build --preset $(1) --target $(2)
 endef
 
-.PHONY: help build test test-long check-bounds demo static bench lint format fuzz clean
+.PHONY: help build library test test-long check-bounds demo static bench lint format fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -22,6 +22,10 @@ help: ## this list
 build: ## the program, build/lightline
 	@scripts/setup build test
 	$(call compile,release,lightline)
+
+library: ## the C library, build/liblightline.so
+	@scripts/setup build test
+	$(call compile,release,lightline_shared)
 
 demo: build ## a short tour of what lightline does
 	@scripts/demo build/lightline
@@ -57,8 +61,8 @@ bench: ## speed, as ratios within one run
 lint: ## clang-format, clang-tidy and ruff
 	@scripts/setup build test python lint
 	@clang-format-16 --dry-run --Werror $(CXX_FILES)
-	$(call compile,release,all)
-	@scripts/tidy build
+	$(call compile,lint,bundled_machines)
+	@scripts/tidy build-lint
 	@if [[ -x .venv/bin/ruff ]]; then .venv/bin/ruff check $(PYTHON_FILES) && .venv/bin/ruff format --check $(PYTHON_FILES); else echo "note: ruff is not installed; Python files were not checked"; fi
 
 format: ## rewrite the sources as lint wants them

@@ -66,9 +66,11 @@ Result<Tensor> tensor_of(const lightline_tensor& given) {
                  std::string("'") + (given.dtype == nullptr ? "" : given.dtype) + "' is not a dtype",
                  "such as f32, bf16, i64, bool",
                  {}};
-  if (given.rank < 0 || (given.rank > 0 && given.shape == nullptr)) return null_argument();
+  if (given.rank < 0) return Error{ErrorCode::shape, "the rank of a tensor is negative", "", {}};
+  if (given.rank > 0 && given.shape == nullptr) return null_argument();
   LL_TRY(Tensor tensor, Tensor::allocate(*dtype, lightline::Shape(given.shape, given.shape + given.rank)));
-  if (tensor.byte_count() != given.bytes || (given.bytes > 0 && given.data == nullptr))
+  if (given.bytes > 0 && given.data == nullptr) return null_argument();
+  if (tensor.byte_count() != given.bytes)
     return Error{ErrorCode::shape,
                  "the data of '" + std::string(given.name) + "' has " + std::to_string(given.bytes) + " bytes, not " +
                      std::to_string(tensor.byte_count()),

@@ -1,7 +1,8 @@
 // Programs as a library sees them: loaded from any source, lowered to loops, held by owning handles.
 //
-// Room `api`: load, retype, lower, analyse, run and validate, as the command line does. It may use every room but `cli`;
-// every function gives a Result, nothing is printed, and no exception leaves it.
+// Room api: load, retype, lower, analyse, run and validate, as the command line does. Every function gives a Result,
+// nothing is printed, and no exception leaves it.
+// May use: every room but cli.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,9 @@
 // Errors as values: one error type for the user's mistakes, and LL_CHECK for our own.
+//
+// Room base: what every room needs and nothing about deep learning beyond dtypes and tensors: errors, files and
+// compression, tensors and their files, processes, small maths. Foreign bytes are checked before anything is
+// allocated.
+// May use: the standard library and small libraries.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/process_supervisor.h"
+#include "base/sanitizers.h"
 
 extern char** environ;
 
@@ -210,6 +211,13 @@ class PlanMemory {
   SupervisorPlan* plan_ = nullptr;
 };
 
+// Not fork(): handlers that libraries set up for it stay out of this. And without a signal at its end, the child is no
+// business of others who wait for children in our process.
+pid_t fork_unnoticed() {
+  if (thread_sanitizer) return fork();  // which it must notice
+  return pid_t(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+}
+
 // Its end, whether wanted or by an exception, ends the program: closing the socket is what the supervisor waits for.
 class SupervisorProcess {
  public:
@@ -217,9 +225,7 @@ class SupervisorProcess {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the fork
-    // Not fork(): handlers of libraries stay out of it. Without a signal at its end it is no business of others who wait
-    // for children in our process.
-    pid_ = pid_t(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+    pid_ = fork_unnoticed();
     if (pid_ == 0) supervise(plan);
     error_ = errno;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

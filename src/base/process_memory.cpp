@@ -8,20 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/sanitizers.h"
+
 namespace lightline {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-#else
-constexpr bool sanitized = false;
-#endif
 
 // Smaller mappings are not worth a thought; some of them belong to the C library.
 constexpr uintptr_t smallest_released = 256 << 10;
@@ -80,7 +70,7 @@ void release(const Mapping& mapping, const Mapping& before) {
 }  // namespace
 
 void release_forked_heap() {
-  if (sanitized) return;  // their own data lies among ours
+  if (any_sanitizer) return;  // their own data lies among ours
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   char text[8192];

@@ -1,4 +1,7 @@
 // Speed-of-light bounds: how fast a program could run on a machine. docs/bounds.md is the contract.
+//
+// Room bound: times from work, bytes and a machine: the tiers.
+// May use: base, loops/ir, demand, machine.
 #pragma once
 
 #include <string>

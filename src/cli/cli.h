@@ -1,7 +1,8 @@
 // What the subcommands share.
 //
-// Room `cli`: one thin file per subcommand over `api` and `report`. Only this room prints: results to stdout, everything
-// else to stderr.
+// Room cli: one thin file per subcommand over api and report. Only this room prints: results to stdout, everything else
+// to stderr.
+// May use: every room.
 #pragma once
 
 #include <optional>

@@ -34,8 +34,7 @@ int import_corpus(const Options& options) {
   const auto visit = [&](const api::CorpusEntry& entry) -> Status {
     auto program = api::import({entry.name, entry.program}, form_of(options.form));
     if (!program.ok()) program.error().where.file = entry.name;
-    const report::Imported imported{program.ok() ? &program->lowered() : nullptr,
-                                    program.ok() ? nullptr : &program.error()};
+    const auto imported = program.ok() ? report::Imported(program->lowered()) : report::Imported(program.error());
     stats.add(entry, imported);
     progress.step(fmt::format("{} programs", stats.programs));
     if (!options.stats) {
@@ -61,7 +60,7 @@ int import_one(const Options& options) {
   if (!program.ok()) return report_error(program.error());
   if (options.stats) {
     report::ImportStats stats;
-    stats.add({1, source->name, "", ""}, {&program->lowered(), nullptr});
+    stats.add({1, source->name, "", ""}, program->lowered());
     print_stats(stats, source->name, options);
   }
   const std::string text = api::text_of(*program);

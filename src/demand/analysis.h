@@ -1,5 +1,9 @@
 // What a program must do at the least: the arithmetic and the bytes that its outputs demand. docs/bounds.md says
 // what counts; every number here is a lower bound of the true one.
+//
+// Room demand: what a program's outputs demand: points of statements, elements of arrays, zeros and repetition, work
+// and bytes. Whatever is not exact here is too low, never too high.
+// May use: base, loops/ir.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,10 @@
 // Every figure errs on the fast side: bounds on time are lower bounds only if no rate here can be beaten. Rates are per
 // tick of one core clock, so that a locked clock moves all of them and leaves device memory alone. docs/machines.md
 // says what each field means and where the numbers come from.
+//
+// Room machine: hardware: descriptions (machines/*.toml), rates per unit and dtype with their sources, and a probe of
+// this machine. No figure about hardware stands anywhere else.
+// May use: base.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,8 @@ namespace lightline::report {
 
 // What became of one program: one of the two is there.
 struct Imported {
+  Imported(const ops::Lowered& program) : lowered(&program) {}
+  Imported(const Error& reason) : error(&reason) {}
   const ops::Lowered* lowered = nullptr;
   const Error* error = nullptr;
 };

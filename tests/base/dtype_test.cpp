@@ -7,6 +7,7 @@
 
 #include "base/helpers.h"
 #include "base/tensor_io.h"
+#include "support/seed.h"
 
 namespace lightline {
 namespace {
@@ -146,7 +147,8 @@ TEST(Dtype, TiesAndNeighboursOfTiesRoundToTheNearest) {
 }
 
 TEST(Dtype, RandomNumbersRoundToTheNearest) {
-  std::mt19937_64 random(3);
+  SCOPED_TRACE(testing_support::seed_text());
+  std::mt19937_64 random(testing_support::seed_of(3));
   std::uniform_real_distribution<double> fraction(1, 2), exponent(-155, 135);
   for (const Reference& format : references) {
     for (int i = 0; i < 100000; ++i) {

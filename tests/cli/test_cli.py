@@ -451,6 +451,60 @@ def test_a_missing_compiler_is_reported(add: Path, tmp_path: Path, monkeypatch: 
     assert result.returncode == 2 and "no-such-compiler" in result.stderr
 
 
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o700)
+    return path
+
+
+def test_a_compiler_that_refuses_is_quoted(add: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse = 'case "$*" in *--version*) exit 0 ;; esac; echo "bad code" >&2; exit 1'
+    monkeypatch.setenv("LIGHTLINE_CC", str(script(tmp_path / "cc", refuse)))
+    result = lightline("run", add, "--backend", "c")
+    assert result.returncode == 3
+    assert f"error: the C compiler '{tmp_path}/cc' refused the emitted code: bad code\n" in result.stderr
+
+
+# ---- validate ----
+
+
+@pytest.mark.parametrize(
+    ("framework", "message"),
+    [
+        ("echo noise; echo trace >&2; echo 'error: no such thing' >&2; exit 2", "model.py: error: no such thing\n"),
+        ("echo only here; exit 1", "model.py: error: only here\n"),
+        ("exit 1", "model.py: error: the framework could not run the program\n"),
+        ("kill -SEGV $$", "model.py: error: the framework could not run the program\n"),
+        (
+            "echo 'ModuleNotFoundError: No module named torch' >&2; exit 1",
+            "model.py: error: ModuleNotFoundError: No module named torch\n"
+            "  hint: install the framework in the Python that LIGHTLINE_PYTHON names\n",
+        ),
+    ],
+)
+def test_validate_repeats_the_last_words_of_the_framework(
+    framework: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", framework)))
+    result = lightline("validate", "model.py")
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
+
+
+def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", 'echo "$PYTHONPATH"; exit 1')))
+    monkeypatch.setenv("PYTHONPATH", "/theirs")
+    ours = Path(BINARY).resolve().parent.parent / "python"
+    expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
+    assert lightline("validate", "model.py").stderr == f"model.py: error: {expected}\n"
+
+
+def test_validate_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(tmp_path / "none"))
+    result = lightline("validate", "model.py")
+    assert result.returncode == 2
+    assert result.stderr == f"error: '{tmp_path}/none' can not be started: No such file or directory\n"
+
+
 # ---- emit ----
 
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <random>
 
+#include "support/seed.h"
+
 namespace lightline::demand {
 namespace {
 
@@ -51,7 +53,8 @@ TEST(Piece, CutsOnOneVariableShrinkTheBox) {
 }
 
 TEST(Piece, RandomPiecesAgreeWithBruteForce) {
-  std::mt19937 random(7);
+  SCOPED_TRACE(testing_support::seed_text());
+  std::mt19937 random(uint32_t(testing_support::seed_of(7)));
   for (int round = 0; round < 500; ++round) {
     Piece piece;
     const int rank = 1 + int(random() % 3);
@@ -73,7 +76,8 @@ TEST(Piece, RandomPiecesAgreeWithBruteForce) {
 
 // A projection must be a subset of the true one, and equal to it for unit coefficients.
 TEST(Piece, ProjectionsAreNeverTooLarge) {
-  std::mt19937 random(11);
+  SCOPED_TRACE(testing_support::seed_text());
+  std::mt19937 random(uint32_t(testing_support::seed_of(11)));
   for (int round = 0; round < 300; ++round) {
     Piece piece = Piece::whole({6, 6, 6});
     bool unit = true;

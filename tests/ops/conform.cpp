@@ -106,7 +106,7 @@ bool prepare(Case& one, const Tensors& tensors) try {
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;
   if (!one.runs) return print(one, "lowering", true, ""), false;
-  if (!lowered->opaque.empty()) return print(one, "lowering", false, "the operator has no definition"), false;
+  if (!lowered->not_executable.empty()) return print(one, "lowering", false, "the operator has no definition"), false;
   for (const uint32_t input : lowered->inputs) {
     if (input >= one.inputs.size())
       return print(one, "lowering", false, "the program has more inputs than the case"), false;

@@ -4,20 +4,19 @@ that they get right. Every number is the true minimum, so a bound that is too hi
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lightline_under_test import BINARY, ROOT, SEED
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-ROOT = Path(__file__).resolve().parents[2]
-LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
 KERNELBENCH = ROOT.parent / "shared" / "data" / "kernelbench"
+torch.manual_seed(SEED)
 
 
 def analyze(tmp_path: Path, target: Any, *inputs: Any, options: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def analyze(tmp_path: Path, target: Any, *inputs: Any, options: tuple[str, ...] 
 
     path = tmp_path / "program.json"
     capture(target, *inputs, core=False).save(path)
-    command = [str(LIGHTLINE), "analyze", str(path), "--arch", "H200", "--json", *options]
+    command = [str(BINARY), "analyze", str(path), "--arch", "H200", "--json", *options]
     result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     bounds, moved = result["bounds_ms"], result["bytes"]
     assert bounds["algebraic"] <= bounds["fused"] <= bounds["unfused"] * (1 + 1e-9)
@@ -286,7 +285,7 @@ def test_numbers_that_others_get_right_too(tmp_path: Path) -> None:
     if not KERNELBENCH.exists():
         pytest.skip("no measured data beside the clone")
     for level, rows in expected.items():
-        command = [str(LIGHTLINE), "analyze", str(KERNELBENCH / f"{level}.jsonl.xz"), "--arch", "H200", "--json"]
+        command = [str(BINARY), "analyze", str(KERNELBENCH / f"{level}.jsonl.xz"), "--arch", "H200", "--json"]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         results = {r["problem"].split("/")[-1].split("_")[0] + "_": r for r in map(json.loads, output.splitlines())}
         for problem, (products, elements) in rows.items():

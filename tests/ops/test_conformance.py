@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
+from lightline_under_test import BINARY, SEED
 from runner import record
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-BUILD = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline")).resolve().parent
+BUILD = BINARY.parent
 FAMILIES = sorted(path.stem.removeprefix("cases_") for path in (HERE / "conformance").glob("cases_*.py"))
 
 
@@ -23,7 +22,7 @@ def test_conformance(family: str, tmp_path: Path) -> None:
 
     tool = BUILD / "tests" / "lightline_conform"
     assert tool.exists(), f"{tool} was not built"
-    report = harness.run(harness.collect(family, harness.fresh_seed()), tool, tmp_path)
+    report = harness.run(harness.collect(family, SEED), tool, tmp_path)
     record(BUILD, family, report.triples, report.proved)
     print(report.summary())
     assert not report.failures, "\n".join([report.summary(), *report.failures[:40]])

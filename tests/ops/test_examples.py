@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from lightline_under_test import BINARY, ROOT, SEED
 
 pytest.importorskip("torch")
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "pytorch").glob("*.py"))
-LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline"))
 
 
 def validate(*arguments: str) -> dict:
     result = subprocess.run(
-        [str(LIGHTLINE), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
+        [str(BINARY), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
     )
     assert result.returncode in (0, 1), result.stderr
     return json.loads(result.stdout)
@@ -30,7 +28,7 @@ def test_there_are_enough_examples() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_agrees(path: Path) -> None:
-    report = validate(str(path), "--seed", str(os.getpid()))
+    report = validate(str(path), "--seed", str(SEED))
     assert report["agrees"], json.dumps(report, indent=1)
 
 

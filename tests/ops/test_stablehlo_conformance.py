@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+from lightline_under_test import BINARY, SEED
 
 HERE = Path(__file__).resolve().parent
-BUILD = Path(os.environ.get("LIGHTLINE_BINARY", HERE.parent.parent / "build" / "lightline")).resolve().parent
+BUILD = BINARY.parent
 FAMILIES = (
     "contraction",
     "control",
@@ -31,7 +31,7 @@ def test_functions(family: str, tmp_path: Path) -> None:
 
     tool = BUILD / "tests" / "lightline_conform"
     assert tool.exists(), f"{tool} was not built"
-    suite = jax_suite.collect(family, jax_suite.fresh_seed())
+    suite = jax_suite.collect(family, SEED)
     report = runner.run(suite, tool, tmp_path)
     runner.record(BUILD, f"stablehlo_{family}", report.triples, jax_suite.proved_operators(report.agreed))
     print(report.summary(), f"{len(suite.functions)} functions")

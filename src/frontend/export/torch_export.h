@@ -1,4 +1,7 @@
 // Programs written by torch.export: .pt2 archives and the bare program JSON, PyTorch 2.5 to 2.13.
+//
+// Room frontend/export: what torch.export writes: program JSON and .pt2 archives, into a graph.
+// May use: base, graph.
 #pragma once
 
 #include <string_view>

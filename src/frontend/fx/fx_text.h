@@ -1,5 +1,8 @@
 // Programs as torch.fx prints them: a class with a `forward` of straight-line code, and tensor metadata beside it, as
 // in GraphNet samples. Python is not run. Shapes of intermediate values are not in the text; lowering infers them.
+//
+// Room frontend/fx: the Python that torch.fx prints (GraphNet samples), into a graph; nothing is executed.
+// May use: base, graph.
 #pragma once
 
 #include <string>

@@ -1,4 +1,7 @@
 // StableHLO programs: the MLIR text that JAX prints, as a graph.
+//
+// Room frontend/stablehlo: StableHLO text, as JAX prints it, into a graph; the small part of MLIR that it takes.
+// May use: base, graph.
 #pragma once
 
 #include <string_view>

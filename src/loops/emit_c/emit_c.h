@@ -1,4 +1,7 @@
 // Program to one C function: tiled, vectorisable loops with fused elementwise chains and packed contractions.
+//
+// Room loops/emit_c: prints what was planned as C. Decides nothing.
+// May use: base, loops/ir, loops/plan.
 #pragma once
 
 #include <string>

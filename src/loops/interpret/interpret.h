@@ -1,4 +1,8 @@
 // The reference: executes a Program statement by statement, element by element, exactly as docs/loop-ir.md says.
+//
+// Room loops/interpret: the reference: runs a program as the language page says, block by block of lanes, exactly and
+// without cleverness.
+// May use: base, loops/ir, loops/opaque.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,9 @@
 // The Affine Loop IR as data: single-assignment statements over typed, statically shaped arrays.
 // docs/loop-ir.md is the language; this header is its shape in memory. Everything is an index into a vector.
+//
+// Room loops/ir: the Affine Loop IR as data and text: parser, printer, verifier, intervals, the functions of the
+// language and their meaning on single values. Nothing here runs a program.
+// May use: base.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
 // Executable built-ins for opaque statements, shared by the interpreter and emitted code.
+//
+// Room loops/opaque: the built-ins behind opaque statements (sort, fft, cholesky and the like), run on whole tensors.
+// May use: base, loops/ir.
 #pragma once
 
 #include <vector>

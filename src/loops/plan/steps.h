@@ -1,6 +1,10 @@
 // What is emitted, before how: a program as a list of steps over nodes. Dead statements are gone, views and cheap maps
 // are folded into their readers, small reductions are written out, contractions are found, and statements that can
 // share their outer loop stand in one step.
+//
+// Room loops/plan: which statements are one kernel, in which order their loops run, with which tiles, and where arrays
+// live; for any target, whose figures are data.
+// May use: base, loops/ir.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,7 @@
 // Compiles emitted C with the system compiler, keeps the result in an on-disk cache keyed by content, and loads it.
+//
+// Room loops/run: compiles emitted C, keeps it in a cache, loads and runs it.
+// May use: base, loops/ir, loops/opaque, loops/plan, loops/emit_c.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,9 @@
 // Building loops from operators. An operator's definition says what each element of its result is; `Lowering`
 // turns that into statements, keeps track of which values share storage, and folds views into subscripts.
+//
+// Room ops/build: what definitions of operators are written in: scalars, subscripts and symbolic tensors that become
+// statements, calls with arguments by name, the registry.
+// May use: base, graph, loops/ir.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,7 @@
 // The families of operators: each registers its own, under its name in docs/operators.md.
+//
+// Room ops/library: one folder per family of operators; an operator is defined once, as loops, here.
+// May use: base, graph, loops/ir, ops/build.
 #pragma once
 
 #include "ops/build/registry.h"

@@ -1,5 +1,9 @@
 // Lowering of graphs from Python source: numbers, tuples and shapes are computed here and now, calls in the many ways
 // that PyTorch spells them become calls of the registry's operators.
+//
+// Room ops/python: what GraphNet programs need beside operators: Python values, indexing, autocast, vmap, aliases.
+// May use: base, graph, loops/ir, loops/opaque, loops/interpret, ops/build, ops/library, ops/stablehlo,
+//   ops/catalogue.
 #pragma once
 
 #include <deque>

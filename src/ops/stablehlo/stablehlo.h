@@ -3,6 +3,9 @@
 // Elementwise operators are functions of scalars, so that the same definition serves tensors and the bodies of
 // reductions, scatters and sorts. ui16, ui32 and ui64 live in the bits of the signed type of the same width; a node
 // whose first operand is one of them has the argument "unsigned", one whose result is one "result_unsigned".
+//
+// Room ops/stablehlo: the operators of StableHLO, where the library's own do not serve.
+// May use: base, graph, loops/ir, ops/build, ops/library.
 #pragma once
 
 #include <memory>

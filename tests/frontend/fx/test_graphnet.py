@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightline_under_test import BINARY, LONG, ROOT, SEED
 
 torch = pytest.importorskip("torch")
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-LIGHTLINE = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline")).resolve()
-CONFORM = LIGHTLINE.parent / "tests" / "lightline_conform"
+CONFORM = BINARY.parent / "tests" / "lightline_conform"
 ARCHIVE = ROOT.parent / "shared" / "data" / "graphnet" / "samples.tar.xz"
 OWN = sorted(path.parent.name for path in (HERE / "data" / "graphnet").glob("*/model.py"))
 
@@ -48,7 +47,7 @@ SAMPLES = [
 
 
 def validate(folder: Path, backend: str) -> dict[str, Any]:
-    command = [str(LIGHTLINE), "validate", str(folder), "--backend", backend, "--json"]
+    command = [str(BINARY), "validate", str(folder), "--backend", backend, "--seed", str(SEED), "--json"]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "LIGHTLINE_PYTHON": sys.executable}
     )
@@ -66,7 +65,7 @@ def test_own_sample_agrees(name: str) -> None:
 def test_sample_agrees(name: str, tmp_path: Path) -> None:
     if not ARCHIVE.exists():
         pytest.skip("the GraphNet samples are not beside the checkout")
-    if SAMPLES.index(name) >= SHORT and not os.environ.get("LIGHTLINE_LONG"):
+    if SAMPLES.index(name) >= SHORT and not LONG:
         pytest.skip("long: set LIGHTLINE_LONG=1 or run make test-long")
     with tarfile.open(ARCHIVE) as archive:
         for file in ("model.py", "weight_meta.py", "input_meta.py"):
@@ -351,7 +350,7 @@ torch.bucketize(m, v.sort()[0])
 
 
 def make_inputs() -> dict[str, Any]:
-    generator = torch.Generator().manual_seed(3)
+    generator = torch.Generator().manual_seed(SEED)
     made = {}
     for name, (dtype, shape) in INPUTS.items():
         values = (

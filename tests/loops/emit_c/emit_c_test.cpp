@@ -15,6 +15,7 @@
 #include "loops/interpret/interpret.h"
 #include "loops/ir/parse.h"
 #include "loops/run/compile.h"
+#include "support/seed.h"
 
 namespace lightline::loops {
 namespace {
@@ -29,7 +30,7 @@ struct Case {
 
 std::vector<Tensor> random_inputs(const Program& program, int64_t limit) {
   std::vector<Tensor> inputs;
-  uint64_t seed = 1;
+  uint64_t seed = testing_support::seed_of(1);
   for (const ArrayId id : program.inputs)
     inputs.push_back(random_tensor(program.arrays[id].dtype, program.arrays[id].shape, seed++, limit));
   return inputs;
@@ -47,7 +48,8 @@ void check(std::vector<Case> cases) {
   auto compiled = compile(list);
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
   for (size_t i = 0; i < cases.size(); ++i) {
-    SCOPED_TRACE(cases[i].name + "\n" + (cases[i].text.size() < 2000 ? cases[i].text : ""));
+    SCOPED_TRACE(testing_support::seed_text() + "\n" + cases[i].name + "\n" +
+                 (cases[i].text.size() < 2000 ? cases[i].text : ""));
     if (cases[i].inputs.empty()) cases[i].inputs = random_inputs(programs[i], cases[i].limit);
     const auto expected = interpret(programs[i], cases[i].inputs);
     const auto actual = compiled->run(i, cases[i].inputs);
@@ -142,7 +144,8 @@ TEST(EmitC, Functions) {
     } else if (is_whole) {
       each.inputs.push_back(values(dtype, c)), each.inputs.push_back(values(dtype, d));
     } else {
-      each.inputs.push_back(random_tensor(dtype, {500}, 1)), each.inputs.push_back(random_tensor(dtype, {500}, 2));
+      each.inputs.push_back(random_tensor(dtype, {500}, testing_support::seed_of(1))),
+          each.inputs.push_back(random_tensor(dtype, {500}, testing_support::seed_of(2)));
     }
     const int64_t n = each.inputs[0].size();
     each.text = program(fmt::format("x: {}[{}], y: {}[{}]", type, n, type, n), "z",
@@ -170,7 +173,7 @@ TEST(EmitC, NarrowFloats) {
       byte_size(dtype) == 2 ? void(all.as<uint16_t>()[size_t(i)] = uint16_t(i))
                             : void(all.as<uint8_t>()[size_t(i)] = uint8_t(i));
     for (int64_t i = 0; i < n; ++i) {
-      const uint64_t u = splitmix64(uint64_t(i));
+      const uint64_t u = splitmix64(testing_support::seed_of(uint64_t(i)));
       const float near = all.get_f64(int64_t(u >> 40) % codes);
       // Random bits, or halfway between neighbours, or a little off.
       x.as<float>()[size_t(i)] = i % 2 ? std::bit_cast<float>(uint32_t(u)) : float(near * (1 + 0.0625 * double(i % 9)));
@@ -242,7 +245,7 @@ TEST(EmitC, Reducers) {
              fmt::format("a: bool[37] = for i: {0} k in 53: x[i, k] {1} (k != 7)\nb: bool[53] = for k: {0} i in 37: "
                          "x[i, k]\nc: bool[] = {0} i in 37, k in 53: x[i, k]\nd: bool[2] = for i: {0} k in 0: x[i, k]",
                          reducer, reducer == "and" ? "or" : "and"))});
-  Tensor special = random_tensor(DType::f32, {40, 70}, 3);
+  Tensor special = random_tensor(DType::f32, {40, 70}, testing_support::seed_of(3));
   for (const int64_t at : {5, 700, 701, 1500}) special.set_f64(at, std::numeric_limits<double>::quiet_NaN());
   std::vector<Tensor> with_nan;
   with_nan.push_back(std::move(special));

@@ -8,6 +8,8 @@
 #include <numbers>
 
 #include "loops/interpret_testing.h"
+#include "loops/ir/opaque_signature.h"
+#include "support/seed.h"
 
 namespace lightline::loops {
 namespace {
@@ -79,7 +81,8 @@ std::vector<std::complex<double>> slow_transform(const std::vector<std::complex<
 TEST(Opaque, FftOfEveryLength) {
   for (const int64_t n : {1, 2, 3, 4, 5, 7, 8, 12, 31, 64, 100, 127})
     for (const bool inverse : {false, true}) {
-      const Tensor x = random_tensor(DType::c64, {n}, uint64_t(n));
+      SCOPED_TRACE(testing_support::seed_text());
+      const Tensor x = random_tensor(DType::c64, {n}, testing_support::seed_of(uint64_t(n)));
       std::vector<std::complex<double>> values;
       for (int64_t i = 0; i < n; ++i) values.push_back(x.get_c128(i));
       const auto expected = slow_transform(values, inverse ? 1 : -1);

@@ -2,21 +2,20 @@
 has `lightline_conform` run it with the interpreter and with emitted C.
 
 usage: harness.py [--build FOLDER] [--backend interpreter|c] [-k TEXT] [--keep FOLDER] [NAME...]
-       (NAME: elementwise for cases_elementwise.py)
+       (NAME: elementwise for cases_elementwise.py; PYTHONPATH=python:tests/support)
 
 A case file defines `def cases(suite: Suite) -> None` and calls
 
     suite.case("aten.add.Tensor", T(2, 3), T(3), alpha=2, dtypes=FLOATS + INTEGERS)
     suite.case_module(lambda x: x.relu() + 1, T(2, 3))
 
-LIGHTLINE_SEED fixes the random inputs.
+LIGHTLINE_SEED chooses the random inputs.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import random
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from lightline_under_test import ROOT, SEED
 from programs import exported, find_operator, in_place_form, one_node
 from runner import BACKENDS, Case, run
 from specs import (
@@ -73,7 +73,6 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 
 
 @dataclass
@@ -173,10 +172,6 @@ def collect(name: str, seed: int, only: str = "") -> Suite:
     return suite
 
 
-def fresh_seed() -> int:
-    return int(os.environ.get("LIGHTLINE_SEED") or random.SystemRandom().randrange(2**31))
-
-
 def case_files() -> list[str]:
     return sorted(path.stem.removeprefix("cases_") for path in HERE.glob("cases_*.py"))
 
@@ -191,7 +186,7 @@ def main() -> int:
     options = parser.parse_args()
     failed = False
     for name in options.names or case_files():
-        suite = collect(name, fresh_seed(), options.only)
+        suite = collect(name, SEED, options.only)
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)

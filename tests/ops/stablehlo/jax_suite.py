@@ -2,7 +2,7 @@
 `lightline_conform` run the text with the interpreter and with emitted C.
 
 usage: jax_suite.py [--build FOLDER] [--backend interpreter|c] [-k TEXT] [--keep FOLDER] [NAME...]
-       (NAME: elementwise for jax_elementwise.py)
+       (NAME: elementwise for jax_elementwise.py; PYTHONPATH=python:tests/support:tests/ops/conformance)
 
 A case file defines `def cases(suite: Suite) -> None` and calls
 
@@ -10,8 +10,8 @@ A case file defines `def cases(suite: Suite) -> None` and calls
     suite.call("jnp.pad", X(2, 3), ((1, 1), (0, 2)), mode="edge", grad=True)    # also the gradient of the call
     suite.program("norm", lambda x: jnp.sqrt((x * x).sum()), X(8))
 
-Arguments that are not X are static. LIGHTLINE_SEED fixes the random inputs and, where a call has many dtypes, which of
-them are tried; LIGHTLINE_LONG tries them all.
+Arguments that are not X are static. LIGHTLINE_SEED chooses the random inputs and, where a call has many dtypes, which
+of them are tried; LIGHTLINE_LONG tries them all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import argparse
 import contextlib
 import importlib
 import os
-import random
 import re
 import sys
 import tempfile
@@ -60,6 +59,7 @@ from jax_specs import (
     X,
     draw,
 )
+from lightline_under_test import LONG, ROOT, SEED
 from runner import BACKENDS, Case, run
 
 from lightline.jax_capture import Call, compile_in_haste, flatten
@@ -87,7 +87,6 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 NAMESPACES = {"jnp": jnp, "nn": nn, "lax": lax, "random": jrandom, "jsp": jax.scipy}
 CALLS_PER_COMPILATION = 24
 
@@ -188,7 +187,7 @@ class Suite:
 
     def _chosen(self, target: str, count: int, dtypes: Sequence[Any]) -> Sequence[Any]:
         """The first dtype and one more by the seed; all of them in a long run, or if some cases are asked for."""
-        if len(dtypes) < 3 or self.only or os.environ.get("LIGHTLINE_LONG"):
+        if len(dtypes) < 3 or self.only or LONG:
             return dtypes
         return dtypes[0], dtypes[1 + zlib.crc32(f"{self.seed} {target} {count}".encode()) % (len(dtypes) - 1)]
 
@@ -269,10 +268,6 @@ def collect(name: str, seed: int, only: str = "") -> Suite:
     return suite
 
 
-def fresh_seed() -> int:
-    return int(os.environ.get("LIGHTLINE_SEED") or random.SystemRandom().randrange(2**31))
-
-
 def case_files() -> list[str]:
     found = sorted(path.stem.removeprefix("jax_") for path in HERE.glob("jax_*.py"))
     return [name for name in found if name not in ("suite", "specs")]
@@ -289,7 +284,7 @@ def main() -> int:
     failed = False
     functions: set[str] = set()
     for name in options.names or case_files():
-        suite = collect(name, fresh_seed(), options.only)
+        suite = collect(name, SEED, options.only)
         functions |= suite.functions
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep or Path(scratch)

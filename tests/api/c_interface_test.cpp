@@ -1,0 +1,162 @@
+// The C interface, called as a C program calls it; tests/api/c_program.c shows that the header is C.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/lightline.h"
+
+namespace {
+
+constexpr const char* scale = "program scale(x: f32[2, 3]) -> (y) {\n  y: f32[2, 3] = for i, j: x[i, j] * 2.0\n}\n";
+
+struct Text {
+  char* text = nullptr;
+  ~Text() { lightline_free_text(text); }
+  std::string str() const { return text == nullptr ? "" : text; }
+};
+
+struct Program {
+  lightline_program* program = nullptr;
+  explicit Program(const std::string& text) {
+    Text error;
+    EXPECT_EQ(lightline_parse("test.lir", text.c_str(), text.size(), &program, &error.text), LIGHTLINE_OK)
+        << error.str();
+  }
+  ~Program() { lightline_free_program(program); }
+};
+
+TEST(CInterface, SaysItsVersion) {
+  EXPECT_EQ(lightline_abi_version(), LIGHTLINE_ABI_VERSION);
+  EXPECT_STREQ(lightline_version(), LIGHTLINE_VERSION);
+}
+
+TEST(CInterface, PrintsLoopsAndC) {
+  const Program program(scale);
+  Text loops, code;
+  ASSERT_EQ(lightline_loop_text(program.program, &loops.text, nullptr), LIGHTLINE_OK);
+  EXPECT_EQ(loops.str(), scale);
+  ASSERT_EQ(lightline_c_text(program.program, &code.text, nullptr), LIGHTLINE_OK);
+  EXPECT_THAT(code.str(), testing::HasSubstr("int lightline_main("));
+}
+
+TEST(CInterface, RunsOnBothBackends) {
+  const Program program(scale);
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const int64_t shape[] = {2, 3};
+  const lightline_tensor x{"x", "f32", 2, shape, values.data(), values.size() * sizeof(float)};
+  for (const char* backend : {"interp", "c"}) {
+    lightline_outputs* outputs = nullptr;
+    Text error;
+    ASSERT_EQ(lightline_run(program.program, backend, &x, 1, &outputs, &error.text), LIGHTLINE_OK) << error.str();
+    ASSERT_EQ(lightline_output_count(outputs), 1u);
+    const lightline_tensor* y = lightline_output(outputs, 0);
+    EXPECT_STREQ(y->name, "y");
+    EXPECT_STREQ(y->dtype, "f32");
+    ASSERT_EQ(y->bytes, sizeof(float) * 6);
+    std::vector<float> result(6);
+    std::memcpy(result.data(), y->data, y->bytes);
+    EXPECT_THAT(result, testing::ElementsAre(2, 4, 6, 8, 10, 12));
+    EXPECT_EQ(lightline_output(outputs, 1), nullptr);
+    lightline_free_outputs(outputs);
+  }
+}
+
+TEST(CInterface, AnalysesOnSeveralMachines) {
+  const Program program(scale);
+  Text json, error;
+  ASSERT_EQ(lightline_analyze(program.program, R"({"arch": "H200,B200", "math": "strict", "top": 1})", &json.text,
+                              &error.text),
+            LIGHTLINE_OK)
+      << error.str();
+  EXPECT_THAT(json.str(), testing::StartsWith("[{\"schema\":\"lightline.analyze\""));
+  EXPECT_THAT(json.str(), testing::HasSubstr("},\n{\"schema\":\"lightline.analyze\""));
+  EXPECT_THAT(json.str(), testing::EndsWith("}]\n"));
+  Text plain;
+  ASSERT_EQ(lightline_analyze(program.program, nullptr, &plain.text, nullptr), LIGHTLINE_OK);
+  EXPECT_THAT(plain.str(), testing::HasSubstr("\"math\":\"tf32\""));
+}
+
+TEST(CInterface, MistakesComeWithTheirWords) {
+  const auto parse_error = [](const std::string& text) {
+    lightline_program* program = nullptr;
+    Text error;
+    EXPECT_EQ(lightline_parse("bad.lir", text.data(), text.size(), &program, &error.text), LIGHTLINE_BAD_INPUT);
+    EXPECT_EQ(program, nullptr);
+    return error.str();
+  };
+  EXPECT_THAT(parse_error("program p() -> (y) {\n  y: f32[2] = for i: z[i]\n}\n"), testing::StartsWith("bad.lir:2:"));
+  const Program program(scale);
+  const auto analyze_error = [&](const char* options) {
+    Text json, error;
+    EXPECT_EQ(lightline_analyze(program.program, options, &json.text, &error.text), LIGHTLINE_BAD_INPUT);
+    EXPECT_EQ(json.text, nullptr);
+    return error.str();
+  };
+  EXPECT_THAT(analyze_error("[]"), testing::HasSubstr("the options are not a JSON object"));
+  EXPECT_THAT(analyze_error("{\"math\": \"f32\"}"), testing::HasSubstr("'f32' is not a math"));
+  EXPECT_THAT(analyze_error("{\"arhc\": \"H200\"}"), testing::HasSubstr("did you mean 'arch'?"));
+  EXPECT_THAT(analyze_error("{\"warm\": 1}"), testing::HasSubstr("option 'warm' is not true or false"));
+  EXPECT_THAT(analyze_error("{\"top\": -1}"), testing::HasSubstr("option 'top' is not a whole number"));
+  EXPECT_THAT(analyze_error("{\"arch\": \"H2000000\"}"), testing::HasSubstr("H2000000"));
+  EXPECT_THAT(analyze_error("{\"retype\": \"f32\"}"), testing::HasSubstr("does not name two float types"));
+}
+
+TEST(CInterface, RefusesInputsThatDoNotFit) {
+  const Program program(scale);
+  const float value = 1;
+  const int64_t shape[] = {2, 3}, wrong[] = {3, 2}, negative[] = {-1, 3};
+  const auto error_of = [&](const lightline_tensor& tensor, const char* backend = "interp") {
+    lightline_outputs* outputs = nullptr;
+    Text error;
+    EXPECT_EQ(lightline_run(program.program, backend, &tensor, 1, &outputs, &error.text), LIGHTLINE_BAD_INPUT);
+    EXPECT_EQ(outputs, nullptr);
+    return error.str();
+  };
+  EXPECT_THAT(error_of({"z", "f32", 2, shape, &value, 24}), testing::HasSubstr("no value for the input 'x'"));
+  EXPECT_THAT(error_of({"x", "f33", 2, shape, &value, 24}), testing::HasSubstr("'f33' is not a dtype"));
+  EXPECT_THAT(error_of({"x", "f32", 2, shape, &value, 4}), testing::HasSubstr("has 4 bytes, not 24"));
+  EXPECT_THAT(error_of({"x", "f32", 2, shape, nullptr, 24}), testing::HasSubstr("NULL"));
+  EXPECT_THAT(error_of({"x", "f32", 2, nullptr, &value, 24}), testing::HasSubstr("NULL"));
+  EXPECT_THAT(error_of({"x", "f32", -1, shape, &value, 24}), testing::HasSubstr("rank"));
+  EXPECT_THAT(error_of({"x", "f32", 2, negative, &value, 24}), testing::Not(testing::IsEmpty()));
+  const std::vector<float> six(6);
+  EXPECT_THAT(error_of({"x", "f32", 2, wrong, six.data(), 24}), testing::HasSubstr("[3, 2]"));
+  EXPECT_THAT(error_of({"x", "f32", 2, shape, six.data(), 24}, "cuda"), testing::HasSubstr("'cuda' is not a backend"));
+}
+
+TEST(CInterface, NullArgumentsAreErrors) {
+  Text error;
+  EXPECT_EQ(lightline_load(nullptr, nullptr, &error.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_THAT(error.str(), testing::HasSubstr("NULL"));
+  EXPECT_EQ(lightline_loop_text(nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(lightline_analyze(nullptr, nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(lightline_run(nullptr, nullptr, nullptr, 0, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(lightline_validate(nullptr, nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(lightline_output_count(nullptr), 0u);
+  EXPECT_EQ(lightline_output(nullptr, 0), nullptr);
+  lightline_free_program(nullptr);
+  lightline_free_outputs(nullptr);
+  lightline_free_text(nullptr);
+}
+
+TEST(CInterface, HandlesServeManyThreads) {
+  const Program program(scale);
+  Text first;
+  ASSERT_EQ(lightline_analyze(program.program, nullptr, &first.text, nullptr), LIGHTLINE_OK);
+  std::vector<std::thread> threads;
+  std::vector<int> same(8, 0);
+  for (size_t i = 0; i < same.size(); ++i)
+    threads.emplace_back([&, i] {
+      Text json;
+      if (lightline_analyze(program.program, nullptr, &json.text, nullptr) == LIGHTLINE_OK)
+        same[i] = json.str() == first.str() ? 1 : 0;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(same, testing::Each(1));
+}
+
+}  // namespace

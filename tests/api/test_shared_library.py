@@ -1,0 +1,44 @@
+"""liblightline.so: C programs link it, and it shows its own names alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+BUILD = Path(os.environ["LIGHTLINE_BINARY"]).parent
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "loops" / "attention.lir"
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+
+
+def test_a_c_program_says_what_the_command_says() -> None:
+    program = run(BUILD / "tests" / "c_program", EXAMPLE)
+    assert program.returncode == 0, program.stderr
+    command = run(BUILD / "lightline", "analyze", EXAMPLE, "--json")
+    assert json.loads(program.stdout) == [json.loads(command.stdout)]
+
+
+def test_errors_come_with_the_command_s_words(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.lir"
+    program = run(BUILD / "tests" / "c_program", missing)
+    command = run(BUILD / "lightline", "analyze", missing)
+    assert program.returncode == command.returncode == 2
+    assert program.stderr == command.stderr
+
+
+def test_only_the_interface_is_shown() -> None:
+    names = run("nm", "-D", "--defined-only", BUILD / "liblightline.so").stdout.split("\n")
+    shown = {line.split()[-1].split("@")[0] for line in names if line}
+    assert "lightline_load" in shown
+    assert all(name.startswith("lightline_") or name.startswith("LIGHTLINE_") for name in shown), shown
+
+
+def test_it_needs_no_python() -> None:
+    needed = run("ldd", BUILD / "liblightline.so").stdout
+    assert "libstdc++" in needed
+    assert "python" not in needed

@@ -1,0 +1,84 @@
+"""The rooms of the house: every folder under src is a room, has a charter in one header, and sees what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def rooms() -> dict[str, list[str]]:
+    """Room to the rooms it may use, as the build has it."""
+    text = (ROOT / "CMakeLists.txt").read_text()
+    everything = re.search(r"set\(all_rooms ([^)]*)\)", text)
+    assert everything is not None
+    found = {}
+    for call in re.finditer(r"^lightline_room\(([^)]*)\)", text, re.MULTILINE):
+        words = call.group(1).replace("${all_rooms}", everything.group(1)).split()
+        uses: list[str] = []
+        if "USES" in words:
+            for word in words[words.index("USES") + 1 :]:
+                if word.isupper():
+                    break
+                uses.append(word)
+        found[words[0]] = uses
+    return found
+
+
+def room_of(path: str, names: list[str]) -> str:
+    owners = [name for name in names if path.startswith(name + "/")]
+    assert len(owners) == 1, f"{path} is in no room, or in several: {owners}"
+    return owners[0]
+
+
+def test_every_source_is_in_a_room() -> None:
+    names = list(rooms())
+    sources = [p for p in SOURCE.rglob("*") if p.suffix in (".h", ".cpp", ".def")]
+    assert len(sources) > 200
+    for path in sources:
+        room_of(str(path.relative_to(SOURCE)), names)
+
+
+def test_every_room_has_one_charter_that_says_what_it_may_use() -> None:
+    for room, uses in rooms().items():
+        charters = []
+        for header in (SOURCE / room).rglob("*.h"):
+            comment = header.read_text().split("#pragma once")[0]
+            if f"// Room {room}: " in comment:
+                charters.append(re.sub(r"\n//\s*", " ", comment))
+        assert len(charters) == 1, f"room {room} has {len(charters)} charters"
+        said = re.search(r"May use: ([^.]*)\.", charters[0])
+        assert said is not None, f"the charter of {room} does not say what it may use"
+        if "every room" in said.group(1) or not uses:
+            continue
+        assert said.group(1).split(", ") == uses, f"the charter of {room} and the build disagree"
+
+
+def test_includes_stay_within_what_a_room_may_use() -> None:
+    table = rooms()
+    for path in SOURCE.rglob("*"):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        own = room_of(str(path.relative_to(SOURCE)), list(table))
+        for name in INCLUDE.findall(path.read_text()):
+            used = room_of(name, list(table))
+            assert used == own or used in table[own], f"{path.relative_to(ROOT)} includes {name}"
+
+
+def test_no_room_uses_one_that_uses_it() -> None:
+    table = rooms()
+
+    def reached(room: str) -> set[str]:
+        seen: set[str] = set()
+        pending = list(table[room])
+        while pending:
+            if (name := pending.pop()) not in seen:
+                seen.add(name)
+                pending += table[name]
+        return seen
+
+    for room in table:
+        assert room not in reached(room), f"{room} uses itself through others"

@@ -1,0 +1,22 @@
+"""What the Python tests share: where the project and the program under test are, and the seed of random inputs."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("LIGHTLINE_BINARY", ROOT / "build" / "lightline")).resolve()
+LONG = bool(os.environ.get("LIGHTLINE_LONG"))
+
+
+def chosen_seed() -> int:
+    """LIGHTLINE_SEED if it is set; else always the same, or a fresh one for the long tests. seed.h does the same."""
+    if given := os.environ.get("LIGHTLINE_SEED"):
+        return int(given)
+    return random.SystemRandom().randrange(1, 2**31) if LONG else 0
+
+
+SEED = chosen_seed()
+REPEAT = f"LIGHTLINE_SEED={SEED} repeats the random inputs"
