@@ -64,7 +64,22 @@ class Footprints {
   bool read_clamp(const Expr& e, ExprId& inner, Clamp& clamp) const;
   void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
   static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
-  static void separate(const std::vector<Subscript>& subscripts, Piece& points);
+
+  // Dimensions that follow one variable with step 1.
+  struct PlainDimensions {
+    std::vector<int> dimension_of;  // the first one that follows a variable, or -1
+    std::vector<int> variables;     // those that are followed
+    std::vector<bool> is_plain;     // by dimension
+  };
+  static void cut_to_array(const Shape& extents, const std::vector<Subscript>& subscripts, Piece& points);
+  static PlainDimensions plain_dimensions(const std::vector<Subscript>& subscripts, size_t variables, Piece& touched);
+  static void separate(const std::vector<Subscript>& subscripts, const PlainDimensions& plain, Piece& points);
+  static bool place_plain(const std::vector<Subscript>& subscripts, const PlainDimensions& plain, const Piece& points,
+                          Piece& touched);
+  double place_gather(ExprId subscript, int64_t extent, const Domain& domain, const Piece& points,
+                      Range& touched) const;
+
+  std::vector<int> variables_of(ExprId expr, const Domain& domain) const;  // that the value depends on
   double known_values(ExprId expr, const Domain& domain, const Piece& points) const;
   int64_t evaluate(ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
 
@@ -72,11 +87,5 @@ class Footprints {
   const Structure& structure_;
   const KnownValues& known_;
 };
-
-// The values of constant + terms over a piece within [0, extent) as runs, such as 256 h + d with d < 128; the longest
-// one alone where there are too many.
-std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
-// The longest run of neighbouring values of constant + terms over a piece, within [0, extent).
-Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 
 }  // namespace lightline::demand
