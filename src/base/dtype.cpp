@@ -168,6 +168,17 @@ int64_t float_to_i64(double value) {
   return int64_t(value);
 }
 
+IntegerLimits integer_limits(DType dtype) {
+  switch (dtype) {
+    case DType::i32: return {INT32_MIN, INT32_MAX};
+    case DType::i16: return {INT16_MIN, INT16_MAX};
+    case DType::i8: return {INT8_MIN, INT8_MAX};
+    case DType::u8: return {0, UINT8_MAX};
+    case DType::boolean: return {0, 1};
+    default: return {INT64_MIN, INT64_MAX};
+  }
+}
+
 int64_t wrap_to(DType dtype, int64_t value) {
   switch (dtype) {
     case DType::i32: return int32_t(uint32_t(uint64_t(value)));

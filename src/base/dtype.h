@@ -40,11 +40,26 @@ float f4e2m1_to_f32(uint8_t bits);
 // One rounding from f64 to the named type and back (not two through f32). Integers truncate and wrap as below,
 // bool is `value != 0`, c64 rounds as one of its halves.
 double round_to(DType dtype, double value);
+// An f64 that rounds to every narrower float as the integer itself does: bits beyond the 53rd are folded into a lower
+// one.
+inline double f64_for_rounding(int64_t value) {
+  constexpr uint64_t low = (uint64_t(1) << 10) - 1;
+  const uint64_t magnitude = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
+  if (magnitude < (uint64_t(1) << 53)) return double(value);
+  const double folded = double((magnitude & ~low) | ((magnitude & low) != 0 ? low + 1 : 0));
+  return value < 0 ? -folded : folded;
+}
 
 // Float to integer: truncates toward zero; NaN and values outside i64 give the least i64; narrower
 // integers then keep the low bits.
 int64_t float_to_i64(double value);
 // Keeps the low bits of `value` that fit the integer type, sign-extended (zero-extended for u8); bool is `value != 0`.
 int64_t wrap_to(DType dtype, int64_t value);
+// The least and the greatest value of an integer type, and of bool as a number; all of i64 for the others.
+struct IntegerLimits {
+  int64_t least;
+  int64_t greatest;
+};
+IntegerLimits integer_limits(DType dtype);
 
 }  // namespace lightline

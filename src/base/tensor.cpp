@@ -38,15 +38,6 @@ void store(std::byte* data, int64_t flat, T value) {
   std::memcpy(data + size_t(flat) * sizeof(T), &value, sizeof(T));
 }
 
-// An f64 that rounds to every narrower float as `value` itself does: bits beyond the 53rd are folded into the last one.
-double sticky_f64(int64_t value) {
-  const uint64_t magnitude = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
-  if (magnitude < (uint64_t(1) << 53)) return double(value);
-  constexpr uint64_t low = (uint64_t(1) << 10) - 1;
-  const uint64_t folded = (magnitude & ~low) | ((magnitude & low) != 0 ? low + 1 : 0);
-  return value < 0 ? -double(folded) : double(folded);
-}
-
 // Copies `count` elements that lie `stride` elements apart. Sources may be unaligned.
 template <size_t bytes>
 void copy_row(std::byte* target, const std::byte* source, int64_t count, int64_t stride) {
@@ -84,6 +75,7 @@ Result<int64_t> element_count(std::span<const int64_t> shape) {
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_string(const TensorType& type) { return fmt::format("{}{}", name(type.dtype), to_string(type.shape)); }
 
 void Tensor::AlignedFree::operator()(std::byte* p) const {
   void* raw;
@@ -211,7 +203,7 @@ void Tensor::set_i64(int64_t flat, int64_t value) {
     case DType::i8:
     case DType::u8:
     case DType::boolean: store(data(), flat, uint8_t(wrap_to(dtype_, value))); break;
-    default: set_f64(flat, sticky_f64(value)); break;
+    default: set_f64(flat, f64_for_rounding(value)); break;
   }
 }
 

@@ -21,6 +21,13 @@ using Shape = std::vector<int64_t>;
 Result<int64_t> element_count(std::span<const int64_t> shape);
 std::string to_string(const Shape& shape);  // "[2, 3]"
 
+struct TensorType {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+};
+std::string to_string(const TensorType& type);  // "f32[2, 3]"
+
 struct TensorView {
   DType dtype = DType::f32;
   Shape shape;

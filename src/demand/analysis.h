@@ -13,8 +13,8 @@
 
 #include "base/tensor.h"
 #include "demand/footprint.h"
+#include "demand/names.h"
 #include "demand/work.h"
-#include "loops/ir/program.h"
 #include "loops/ir/walk.h"
 
 namespace lightline::demand {

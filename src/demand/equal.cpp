@@ -8,12 +8,6 @@
 namespace lightline::demand {
 namespace {
 
-using loops::ArrayId;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::IndexId;
-
 class EqualStatements {
  public:
   explicit EqualStatements(const loops::Program& program) : program_(program), first_(program.arrays.size()) {
@@ -26,12 +20,12 @@ class EqualStatements {
 
  private:
   // What a block finds is visible in it and in the blocks inside.
-  void visit(const std::vector<loops::Statement>& block) {
+  void visit(const std::vector<Statement>& block) {
     std::vector<std::string> added;
-    for (const loops::Statement& statement : block) {
+    for (const Statement& statement : block) {
       if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
         visit(repeat->body);
-      } else if (const auto* compute = std::get_if<loops::Compute>(&statement.node)) {
+      } else if (const auto* compute = std::get_if<Compute>(&statement.node)) {
         const auto [found, fresh] = known_.try_emplace(key_of(*compute), compute->result);
         if (fresh)
           added.push_back(found->first);
@@ -43,7 +37,7 @@ class EqualStatements {
   }
 
   // The statement as bytes, without names: indices by their place, arrays by the first equal one.
-  std::string key_of(const loops::Compute& compute) {
+  std::string key_of(const Compute& compute) {
     key_.clear();
     place_.clear();
     put(uint64_t(compute.reducer) | uint64_t(compute.accumulator) << 8 | uint64_t(compute.is_view) << 16 |
@@ -97,6 +91,6 @@ class EqualStatements {
 
 }  // namespace
 
-std::vector<loops::ArrayId> equal_statements(const loops::Program& program) { return EqualStatements(program).run(); }
+std::vector<ArrayId> equal_statements(const loops::Program& program) { return EqualStatements(program).run(); }
 
 }  // namespace lightline::demand

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "loops/ir/program.h"
+#include "demand/names.h"
 
 namespace lightline::demand {
 
 // For every array the first visible one that an equal statement makes from equal arrays; itself if there is none.
-std::vector<loops::ArrayId> equal_statements(const loops::Program& program);
+std::vector<ArrayId> equal_statements(const loops::Program& program);
 
 }  // namespace lightline::demand

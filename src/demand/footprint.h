@@ -10,7 +10,7 @@
 namespace lightline::demand {
 
 // Values of integer inputs, where they are known.
-using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
+using KnownValues = std::unordered_map<ArrayId, const Tensor*>;
 
 struct Footprint {
   Piece piece;                // of the array read: the elements touched, or fewer
@@ -27,7 +27,7 @@ class Footprints {
 
   // Elements of an array under these subscripts, over `points` of the domain. With `may_leave`, subscripts outside the
   // array touch nothing.
-  Footprint of(const Shape& extents, const loops::ExprId* subscripts, bool may_leave, const Domain& domain,
+  Footprint of(const Shape& extents, const ExprId* subscripts, bool may_leave, const Domain& domain,
                Piece points) const;
 
  private:
@@ -57,26 +57,35 @@ class Footprints {
     Clamp clamp;                                          // of the whole
     bool by_data = false;
   };
-  Subscript subscript_of(loops::ExprId expr, const Domain& domain) const;
-  bool decompose(loops::ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool decompose_quotient(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool decompose_clamp(const loops::Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
-  bool read_clamp(const loops::Expr& e, loops::ExprId& inner, Clamp& clamp) const;
+  Subscript subscript_of(ExprId expr, const Domain& domain) const;
+  bool decompose(ExprId expr, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_quotient(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool decompose_clamp(const Expr& e, const Domain& domain, int64_t factor, Subscript& into) const;
+  bool read_clamp(const Expr& e, ExprId& inner, Clamp& clamp) const;
   void name_quotients(std::vector<Subscript>& subscripts, Piece& points) const;
   static std::vector<Range> take_apart(const std::vector<Quotient*>& quotients, Range values);
-  static void separate(const std::vector<Subscript>& subscripts, Piece& points);
-  double known_values(loops::ExprId expr, const Domain& domain, const Piece& points) const;
-  int64_t evaluate(loops::ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
+
+  // Dimensions that follow one variable with step 1.
+  struct PlainDimensions {
+    std::vector<int> dimension_of;  // the first one that follows a variable, or -1
+    std::vector<int> variables;     // those that are followed
+    std::vector<bool> is_plain;     // by dimension
+  };
+  static void cut_to_array(const Shape& extents, const std::vector<Subscript>& subscripts, Piece& points);
+  static PlainDimensions plain_dimensions(const std::vector<Subscript>& subscripts, size_t variables, Piece& touched);
+  static void separate(const std::vector<Subscript>& subscripts, const PlainDimensions& plain, Piece& points);
+  static bool place_plain(const std::vector<Subscript>& subscripts, const PlainDimensions& plain, const Piece& points,
+                          Piece& touched);
+  double place_gather(ExprId subscript, int64_t extent, const Domain& domain, const Piece& points,
+                      Range& touched) const;
+
+  std::vector<int> variables_of(ExprId expr, const Domain& domain) const;  // that the value depends on
+  double known_values(ExprId expr, const Domain& domain, const Piece& points) const;
+  int64_t evaluate(ExprId expr, const Domain& domain, const std::vector<int64_t>& at, bool& known) const;
 
   const loops::Program& program_;
   const Structure& structure_;
   const KnownValues& known_;
 };
-
-// The values of constant + terms over a piece within [0, extent) as runs, such as 256 h + d with d < 128; the longest
-// one alone where there are too many.
-std::vector<Range> runs_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
-// The longest run of neighbouring values of constant + terms over a piece, within [0, extent).
-Range run_of_values(const HalfSpace& form, const Piece& points, int64_t extent);
 
 }  // namespace lightline::demand

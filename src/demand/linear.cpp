@@ -6,14 +6,6 @@
 
 namespace lightline::demand {
 
-using loops::ArrayId;
-using loops::Compute;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-using loops::Reducer;
-
 namespace {
 
 constexpr size_t max_terms = 6;
@@ -39,14 +31,14 @@ LinearRewrites::LinearRewrites(const loops::Program& program, const Structure& s
   for (const loops::Output& output : program.outputs) ++uses_[structure.first_equal(output.array)];
 }
 
-void LinearRewrites::count_uses(const std::vector<loops::Statement>& block) {
-  for (const loops::Statement& statement : block) {
+void LinearRewrites::count_uses(const std::vector<Statement>& block) {
+  for (const Statement& statement : block) {
     if (const auto* compute = std::get_if<Compute>(&statement.node)) {
       count_uses(compute->body);
-    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+    } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
       count_uses(scatter->body);
       for (const ExprId subscript : scatter->target) count_uses(subscript);
-      if (scatter->init_array != loops::none) uses_[structure_.first_equal(scatter->init_array)] += 2;
+      if (scatter->init_array != none) uses_[structure_.first_equal(scatter->init_array)] += 2;
     } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
       for (const ArrayId operand : opaque->operands) uses_[structure_.first_equal(operand)] += 2;
     } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
@@ -127,7 +119,7 @@ bool LinearRewrites::can_absorb(const Expr& read) const {
   const Compute* made = structure_.definition(array);
   if (made == nullptr || read.has_fill || uses_[array] != 1 || !is_float(program_.arrays[array].dtype)) return false;
   if (made->reducer != Reducer::none && made->reducer != Reducer::sum) return false;
-  for (const loops::IndexId index : made->loops)
+  for (const IndexId index : made->loops)
     if (program_.indices[index].kind == loops::IndexKind::scan) return false;
   const auto found = index_.find(array);
   return made->is_view || (found != index_.end() && noted_[found->second].once && !taken_[found->second]);

@@ -285,6 +285,22 @@ void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
 
 }  // namespace
 
+HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant) {
+  HalfSpace result = a;
+  result.constant += constant - b.constant;
+  for (const auto& [v, c] : b.terms) {
+    const auto found =
+        std::find_if(result.terms.begin(), result.terms.end(), [v = v](const auto& t) { return t.first == v; });
+    if (found == result.terms.end())
+      result.terms.emplace_back(v, -c);
+    else
+      found->second -= c;
+  }
+  std::erase_if(result.terms, [](const auto& t) { return t.second == 0; });
+  std::sort(result.terms.begin(), result.terms.end());
+  return result;
+}
+
 bool contained(const Piece& a, const Piece& b) {
   if (a.floating != b.floating) return false;
   for (size_t i = 0; i < a.box.size(); ++i)

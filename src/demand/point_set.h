@@ -2,6 +2,7 @@
 // becomes smaller, never larger, so that every count is a lower bound of the true one.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,8 @@ struct HalfSpace {
   bool operator==(const HalfSpace&) const = default;
   auto operator<=>(const HalfSpace&) const = default;
 };
+
+HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0);  // a - b + constant
 
 // Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
 inline constexpr int64_t greatest_kept = int64_t(1) << 48;
@@ -54,6 +57,30 @@ struct Piece {
 // The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the
 // count is that of a box inside.
 double count(const Piece& piece);
+
+// Calls `visit(const std::vector<int64_t>&)` for every point, in row-major order; for small pieces.
+template <class Visit>
+void for_each_point(const Piece& piece, const Visit& visit) {
+  std::vector<int64_t> at;
+  for (const Range& range : piece.box) {
+    if (range.hi < range.lo) return;
+    at.push_back(range.lo);
+  }
+  for (bool more = true; more;) {
+    const bool allowed = std::all_of(piece.cuts.begin(), piece.cuts.end(), [&](const HalfSpace& cut) {
+      int64_t value = cut.constant;
+      for (const auto& [v, c] : cut.terms) value += c * at[size_t(v)];
+      return value >= 0;
+    });
+    if (allowed) visit(at);
+    more = false;
+    for (size_t i = at.size(); i-- > 0 && !more;) {
+      at[i] += piece.box[i].step;
+      more = at[i] <= piece.box[i].hi;
+      if (!more) at[i] = piece.box[i].lo;
+    }
+  }
+}
 
 // The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller.
 Piece project(const Piece& piece, const std::vector<int>& kept);

@@ -7,14 +7,6 @@
 
 namespace lightline::demand {
 
-using loops::ArrayId;
-using loops::Compute;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-using loops::Reducer;
-
 void Work::add(const Work& other) {
   for (const auto& [dtype, count] : other.macs) macs[dtype] += count;
   for (const auto& [dtype, count] : other.transformed_macs) transformed_macs[dtype] += count;
@@ -225,7 +217,7 @@ Work WorkCounter::of(const Compute& compute, const NeededPoints& needed) {
 }
 
 // A scattered sum of products is a contraction, such as a strided transposed convolution.
-Work WorkCounter::of(const loops::Scatter& scatter, const NeededPoints& needed) {
+Work WorkCounter::of(const Scatter& scatter, const NeededPoints& needed) {
   Work work;
   numbers_.clear();
   counted_.clear();
@@ -256,7 +248,7 @@ Work WorkCounter::of(const loops::Scatter& scatter, const NeededPoints& needed) 
 }
 
 // Taps of the windows that a scatter writes through, such as 2p + r.
-double WorkCounter::window_taps(const loops::Scatter& scatter, const NeededPoints& needed) const {
+double WorkCounter::window_taps(const Scatter& scatter, const NeededPoints& needed) const {
   double taps = 1;
   for (const ExprId subscript : scatter.target)
     if (const auto form = structure_.affine(subscript, needed.domain); form && form->terms.size() == 2) {

@@ -34,33 +34,33 @@ class WorkCounter {
  public:
   WorkCounter(const loops::Program& program, const Structure& structure) : program_(program), structure_(structure) {}
 
-  Work of(const loops::Compute& compute, const NeededPoints& needed);
-  Work of(const loops::Scatter& scatter, const NeededPoints& needed);
+  Work of(const Compute& compute, const NeededPoints& needed);
+  Work of(const Scatter& scatter, const NeededPoints& needed);
 
   // The factors of a product, through nested products.
-  void factors(loops::ExprId expr, std::vector<loops::ExprId>& list) const;
-  bool is_contraction(const loops::Compute& compute) const;
+  void factors(ExprId expr, std::vector<ExprId>& list) const;
+  bool is_contraction(const Compute& compute) const;
 
  private:
   double distinct(VariableSet used, VariableSet varies, const NeededPoints& needed) const;
-  double distinct(loops::ExprId expr, const NeededPoints& needed) const;
-  void contraction(loops::ExprId body, const NeededPoints& needed, Work& work) const;
-  void reduction(const loops::Compute& compute, const NeededPoints& needed, Work& work) const;
-  double window_taps(const loops::Scatter& scatter, const NeededPoints& needed) const;
-  void expression(loops::ExprId expr, const NeededPoints& needed, Work& work);
-  bool folds_into_operand(const loops::Expr& e) const;
-  int literal_chain(loops::ExprId expr, int depth) const;
-  DType argument_type(const loops::Expr& e) const;
-  uint64_t number_of(loops::ExprId expr);
+  double distinct(ExprId expr, const NeededPoints& needed) const;
+  void contraction(ExprId body, const NeededPoints& needed, Work& work) const;
+  void reduction(const Compute& compute, const NeededPoints& needed, Work& work) const;
+  double window_taps(const Scatter& scatter, const NeededPoints& needed) const;
+  void expression(ExprId expr, const NeededPoints& needed, Work& work);
+  bool folds_into_operand(const Expr& e) const;
+  int literal_chain(ExprId expr, int depth) const;
+  DType argument_type(const Expr& e) const;
+  uint64_t number_of(ExprId expr);
 
   const loops::Program& program_;
   const Structure& structure_;
-  std::unordered_map<loops::ExprId, uint64_t> numbers_;  // equal for equal expressions of one statement
+  std::unordered_map<ExprId, uint64_t> numbers_;  // equal for equal expressions of one statement
   std::unordered_set<uint64_t> counted_;
 };
 
 // One computed condition for all elements: a branch, of which only one side runs.
-bool is_branch(const Structure& structure, const loops::Expr& select, const Domain& domain);
+bool is_branch(const Structure& structure, const Expr& select, const Domain& domain);
 Piece cut_by(Piece points, const std::vector<HalfSpace>& cuts);
 
 // The dtype in which a product can be taken exactly: the wider of its two narrowest factors.

@@ -239,14 +239,9 @@ Einsum Lifting::of(const loops::Statement& statement) {
 }
 
 double Lifting::points(const loops::Statement& statement) const {
-  const auto extents = [&](const std::vector<IndexId>& indices) {
-    double product = 1;
-    for (const IndexId index : indices) product *= double(program_.indices[index].extent);
-    return product;
-  };
   if (const auto* compute = std::get_if<Compute>(&statement.node))
-    return compute->is_view ? -1 : extents(compute->loops) * extents(compute->reduced);
-  if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) return extents(scatter->domain);
+    return compute->is_view ? -1 : point_count(program_, compute->loops) * point_count(program_, compute->reduced);
+  if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) return point_count(program_, scatter->domain);
   return 0;
 }
 

@@ -70,10 +70,6 @@ struct ArgumentHasher {
 
 }  // namespace
 
-std::string to_string(const TensorType& type) {
-  return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape));
-}
-
 ValueId Graph::add_value(std::string value_name, std::optional<TensorType> type) {
   values.push_back({std::move(value_name), std::move(type)});
   return ValueId(values.size() - 1);

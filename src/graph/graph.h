@@ -23,13 +23,6 @@ namespace lightline::graph {
 using ValueId = uint32_t;
 inline constexpr ValueId no_value = UINT32_MAX;
 
-struct TensorType {
-  DType dtype = DType::f32;
-  Shape shape;
-  bool operator==(const TensorType&) const = default;
-};
-std::string to_string(const TensorType& type);  // "f32[2, 3]"
-
 struct Value {
   std::string name;
   std::optional<TensorType> type;  // as recorded by the source; a scalar symbol is a tensor of rank 0

@@ -34,8 +34,6 @@ Json optional_number(const std::optional<double>& value) { return value ? number
 
 }  // namespace
 
-std::string type_text(DType dtype, const Shape& shape) { return std::string(name(dtype)) + to_string(shape); }
-
 std::string time_text(double milliseconds) {
   if (milliseconds >= 1000) return fmt::format("{:.3g} s", milliseconds / 1000);
   if (milliseconds >= 1) return fmt::format("{:.3g} ms", milliseconds);
@@ -67,8 +65,8 @@ std::string to_table(const RunReport& report) {
   Table table(
       {{"output"}, {"type"}, {"checksum"}, {"mean", Align::right}, {"min", Align::right}, {"max", Align::right}});
   for (const TensorSummary& output : report.outputs) {
-    table.add_row({output.name, type_text(output.dtype, output.shape), output.checksum, number_text(output.mean),
-                   number_text(output.least), number_text(output.greatest)});
+    table.add_row({output.name, to_string(TensorType{output.dtype, output.shape}), output.checksum,
+                   number_text(output.mean), number_text(output.least), number_text(output.greatest)});
   }
   std::string text = fmt::format("program {}, backend {}, seed {}\n", report.program, report.backend, report.seed);
   text += table.text();

@@ -37,7 +37,6 @@ struct RunReport {
 std::string to_table(const RunReport& report);
 std::string to_json(const RunReport& report);  // schema lightline.run, docs/json.md
 
-std::string type_text(DType dtype, const Shape& shape);  // "f32[2, 3]"
-std::string time_text(double milliseconds);              // "1.23 ms"
+std::string time_text(double milliseconds);  // "1.23 ms"
 
 }  // namespace lightline::report

@@ -35,7 +35,7 @@ std::string to_table(const ValidateReport& report) {
     }
     for (const ValidatedOutput& output : run.outputs) {
       const Comparison& c = output.comparison;
-      table.add_row({run.form, run.backend, output.name, type_text(output.dtype, output.shape),
+      table.add_row({run.form, run.backend, output.name, to_string(TensorType{output.dtype, output.shape}),
                      fmt::format("{:.3g}", c.worst_absolute), fmt::format("{:.3g}", c.worst_relative),
                      c.agree ? "agrees" : "differs"});
       if (!c.agree) problems += fmt::format("{} form, {}, {}: {}\n", run.form, run.backend, output.name, c.reason);
@@ -63,7 +63,7 @@ std::string to_json(const ValidateReport& report) {
       const Comparison& c = output.comparison;
       Json o;
       o["name"] = output.name;
-      o["type"] = type_text(output.dtype, output.shape);
+      o["type"] = to_string(TensorType{output.dtype, output.shape});
       o["agrees"] = c.agree;
       o["worst_absolute"] = number(c.worst_absolute);
       o["worst_relative"] = number(c.worst_relative);

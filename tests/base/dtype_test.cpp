@@ -240,6 +240,28 @@ TEST(Dtype, FloatToInteger) {
   EXPECT_EQ(float_to_i64(std::nextafter(0x1p63, 0)), 9223372036854774784);
 }
 
+TEST(Dtype, IntegersRoundOnceOnTheirWayToNarrowFloats) {
+  // halfway between two bf16, and a little more: f64 alone would lose the little
+  const int64_t tie = (int64_t(1) << 62) + (int64_t(1) << 54);
+  EXPECT_EQ(round_to(DType::bf16, f64_for_rounding(tie)), 0x1p62);
+  EXPECT_EQ(round_to(DType::bf16, f64_for_rounding(tie + 1)), 0x1p62 + 0x1p55);
+  EXPECT_EQ(round_to(DType::bf16, f64_for_rounding(-tie - 1)), -0x1p62 - 0x1p55);
+  EXPECT_EQ(f64_for_rounding((int64_t(1) << 53) - 1), 9007199254740991.0);
+  EXPECT_EQ(f64_for_rounding(INT64_MIN), -0x1p63);
+}
+
+TEST(Dtype, IntegerLimitsAreWhatStaysTheSameWhenWrapped) {
+  for (const DType dtype : {DType::i32, DType::i16, DType::i8, DType::u8, DType::boolean}) {
+    const auto [least, greatest] = integer_limits(dtype);
+    EXPECT_EQ(wrap_to(dtype, least), least) << name(dtype);
+    EXPECT_EQ(wrap_to(dtype, greatest), greatest) << name(dtype);
+    EXPECT_NE(wrap_to(dtype, least - 1), least - 1) << name(dtype);
+    EXPECT_NE(wrap_to(dtype, greatest + 1), greatest + 1) << name(dtype);
+  }
+  EXPECT_EQ(integer_limits(DType::i64).least, INT64_MIN);
+  EXPECT_EQ(integer_limits(DType::f32).greatest, INT64_MAX);
+}
+
 TEST(Dtype, WrapKeepsTheLowBits) {
   EXPECT_EQ(wrap_to(DType::i64, -5), -5);
   EXPECT_EQ(wrap_to(DType::i32, int64_t(1) << 31), -(int64_t(1) << 31));

@@ -42,9 +42,9 @@ class ExportReader {
 
   // ---- values ----
   void open_scope(const JsonObject& g, Scope& scope);
-  std::optional<graph::TensorType> recorded_type(const Scope& scope, std::string_view name);
-  graph::TensorType read_type(const JsonElement& meta);
-  graph::ValueId define(Scope& scope, std::string_view name, std::optional<graph::TensorType> type);
+  std::optional<TensorType> recorded_type(const Scope& scope, std::string_view name);
+  TensorType read_type(const JsonElement& meta);
+  graph::ValueId define(Scope& scope, std::string_view name, std::optional<TensorType> type);
   graph::ValueId use(const Scope& scope, std::string_view name) const;
   static graph::ValueId find_value(const Scope& scope, std::string_view name);  // no_value if it has none yet
 

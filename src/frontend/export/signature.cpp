@@ -63,7 +63,7 @@ void ExportReader::add_symbol_input(Scope& scope, const JsonElement& value) {
   const std::string_view symbol = text_of(name, "a symbolic input");
   if (const auto found = scope.symbols.find(symbol); found != scope.symbols.end())
     if (sym_int(found->second, symbol)) return;  // its example value stands for it
-  graph_.inputs.push_back({define(scope, symbol, graph::TensorType{DType::i64, {}}), graph::InputKind::user, "", {}});
+  graph_.inputs.push_back({define(scope, symbol, TensorType{DType::i64, {}}), graph::InputKind::user, "", {}});
 }
 
 void ExportReader::read_outputs(const JsonObject& module, Scope& scope) {
@@ -112,7 +112,7 @@ void ExportReader::read_known_values(const JsonObject& root, const Scope& scope)
 }
 
 void ExportReader::keep_values(graph::Input& input, const JsonElement& entry, std::string_view name) {
-  const graph::TensorType& type = *graph_.values[input.value].type;
+  const TensorType& type = *graph_.values[input.value].type;
   const JsonArray data = array_of(field(object_of(entry, "a known value"), "data", "a known value"), "a known value");
   int64_t count = 0;
   for ([[maybe_unused]] const JsonElement item : data) ++count;  // size() saturates

@@ -82,7 +82,7 @@ void ExportReader::read_result(graph::Node& node, const JsonElement& output, Sco
     const auto [kind, name] = tagged(value, "a symbolic result");
     if (kind != "as_name") return node.results.push_back(graph::no_value);
     const DType dtype = tag == "as_sym_int" ? DType::i64 : tag == "as_sym_bool" ? DType::boolean : DType::f64;
-    node.results.push_back(define(scope, text_of(name, "a symbolic result"), graph::TensorType{dtype, {}}));
+    node.results.push_back(define(scope, text_of(name, "a symbolic result"), TensorType{dtype, {}}));
   } else {
     node.results.push_back(graph::no_value);
   }

@@ -139,7 +139,7 @@ void ExportReader::open_scope(const JsonObject& g, Scope& scope) {
       for (const auto& [name, value] : object_of(e, key)) scope.symbols.emplace(name, value);
 }
 
-std::optional<graph::TensorType> ExportReader::recorded_type(const Scope& scope, std::string_view name) {
+std::optional<TensorType> ExportReader::recorded_type(const Scope& scope, std::string_view name) {
   const Named* found = scope.names.find(name);
   if (found == nullptr || !found->tensor) return std::nullopt;
   try {
@@ -150,9 +150,9 @@ std::optional<graph::TensorType> ExportReader::recorded_type(const Scope& scope,
   }
 }
 
-graph::TensorType ExportReader::read_type(const JsonElement& meta) {
+TensorType ExportReader::read_type(const JsonElement& meta) {
   const JsonObject o = object_of(meta, "its entry in tensor_values");
-  graph::TensorType type;
+  TensorType type;
   type.dtype = dtype_of(field(o, "dtype", "its entry"), "its dtype");
   const JsonArray sizes = array_of(field(o, "sizes", "its entry"), "its list of sizes");
   if (sizes.size() > max_dimensions)
@@ -172,7 +172,7 @@ graph::TensorType ExportReader::read_type(const JsonElement& meta) {
   return type;
 }
 
-graph::ValueId ExportReader::define(Scope& scope, std::string_view name, std::optional<graph::TensorType> type) {
+graph::ValueId ExportReader::define(Scope& scope, std::string_view name, std::optional<TensorType> type) {
   Named& named = scope.names[name];
   if (named.value != graph::no_value)
     fail(ErrorCode::name, fmt::format("'{}' is defined twice", name), "the graph must define every value once");

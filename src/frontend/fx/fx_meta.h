@@ -13,7 +13,7 @@
 namespace lightline::frontend {
 
 struct TensorMeta {
-  graph::TensorType type;
+  TensorType type;
   std::optional<Tensor> known;  // values that the metadata states
   bool rounded = false;         // `known` is a mean, printed with few digits
 };

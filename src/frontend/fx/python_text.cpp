@@ -74,22 +74,28 @@ class Parser {
   Class class_definition() {
     Class result;
     const int column = token_.column;
-    advance();
-    result.line = token_.line;
-    result.name = expect_name();
+    begin_definition(result);
     if (accept("(")) skip_brackets();
-    expect(":");
-    if (!accept_newline()) {
-      simple_statements(&result.fields);
-      return result;
-    }
-    while (token_.kind != TokenKind::end && token_.column > column) {
+    suite(column, result.fields, [&] {
       if (is_name("def"))
         result.methods.push_back(function_definition());
       else
         simple_statements(&result.fields);
-    }
+    });
     return result;
+  }
+  template <class Definition>
+  void begin_definition(Definition& definition) {
+    advance();
+    definition.line = token_.line;
+    definition.name = expect_name();
+  }
+  // What follows a colon: statements on the same line, or lines that stand further right than `column`.
+  template <class Statements, class Line>
+  void suite(int column, Statements& on_same_line, const Line& line) {
+    expect(":");
+    if (!accept_newline()) return simple_statements(&on_same_line);
+    while (token_.kind != TokenKind::end && token_.column > column) line();
   }
   void skip_brackets() {
     for (int depth = 1; depth > 0; advance()) {
@@ -101,9 +107,7 @@ class Parser {
   Function function_definition() {
     Function result;
     const int column = token_.column;
-    advance();
-    result.line = token_.line;
-    result.name = expect_name();
+    begin_definition(result);
     expect("(");
     while (!accept(")")) {
       result.parameters.push_back({{}, no_expr, token_.line});
@@ -113,12 +117,7 @@ class Parser {
       if (!is_symbol(")")) expect(",");
     }
     if (accept("->")) expression();
-    expect(":");
-    if (!accept_newline()) {
-      simple_statements(&result.body);
-      return result;
-    }
-    while (token_.kind != TokenKind::end && token_.column > column) simple_statements(&result.body);
+    suite(column, result.body, [&] { simple_statements(&result.body); });
     return result;
   }
 

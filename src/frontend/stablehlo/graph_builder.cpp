@@ -86,7 +86,7 @@ class Builder {
     return *entry;
   }
 
-  graph::TensorType tensor_type(const Type& type, size_t offset) {
+  TensorType tensor_type(const Type& type, size_t offset) {
     if (type.kind != Type::Kind::tensor) throw MlirError{ErrorCode::unsupported, "a value is not a tensor", "", offset};
     if (type.narrowed)
       assume(type.dtype == DType::c64 ? "complex<f64> is computed and priced as complex<f32>"
@@ -284,10 +284,10 @@ class Builder {
   }
   void check_type(const Operation& op, const Building& building, ValueId id, const Type& type) {
     if (id == no_value) return;
-    const graph::TensorType expected = tensor_type(type, op.offset);
+    const TensorType expected = tensor_type(type, op.offset);
     const auto& given = building.graph.values[id].type;
     if (given && *given != expected)
-      fail(op, fmt::format("an argument should be {} but is {}", graph::to_string(expected), graph::to_string(*given)),
+      fail(op, fmt::format("an argument should be {} but is {}", to_string(expected), to_string(*given)),
            ErrorCode::type);
   }
 

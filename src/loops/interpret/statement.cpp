@@ -143,17 +143,6 @@ class ComputeRun {
   alignas(64) std::byte converted_[register_bytes];
 };
 
-Function combining_function(Reducer reducer) {
-  switch (reducer) {
-    case Reducer::sum: return Function::add;
-    case Reducer::prod: return Function::mul;
-    case Reducer::max: return Function::max;
-    case Reducer::min: return Function::min;
-    case Reducer::all: return Function::logical_and;
-    default: return Function::logical_or;
-  }
-}
-
 }  // namespace
 
 Result<PreparedCompute> prepare_compute(const Program& program, const Compute& compute) {

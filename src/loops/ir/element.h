@@ -78,16 +78,6 @@ constexpr bool is_narrow_float(DType dtype) {
          dtype == DType::f4e2m1;
 }
 
-// An f64 that rounds to every narrow float as the integer does: bits beyond the 53rd are folded into a lower one.
-inline double folded(int64_t value) {
-  constexpr uint64_t low = (uint64_t(1) << 10) - 1;
-  const uint64_t magnitude = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
-  if (magnitude < (uint64_t(1) << 53)) return double(value);
-  const double size = double((magnitude & ~low) | ((magnitude & low) != 0 ? low + 1 : 0));
-  return value < 0 ? -size : size;
-}
-inline double folded(double value) { return value; }
-
 // A lane of one compute type as a lane of `target`'s, rounded to `target` once.
 template <DType target, class From>
 typename Element<target>::Lane convert(From value) {
@@ -104,8 +94,10 @@ typename Element<target>::Lane convert(From value) {
   } else if constexpr (is_narrow_float(target)) {
     if constexpr (std::same_as<From, float>)
       return Element<target>::load(Element<target>::store(value));
+    else if constexpr (std::same_as<From, int64_t>)
+      return float(round_to(target, f64_for_rounding(value)));
     else
-      return float(round_to(target, folded(value)));
+      return float(round_to(target, value));
   } else if constexpr (std::same_as<To, int64_t>) {
     if constexpr (std::same_as<From, int64_t>)
       return typename Element<target>::Stored(value);

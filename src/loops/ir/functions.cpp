@@ -59,4 +59,15 @@ std::optional<Reducer> reducer_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+Function combining_function(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::sum: return Function::add;
+    case Reducer::prod: return Function::mul;
+    case Reducer::max: return Function::max;
+    case Reducer::min: return Function::min;
+    case Reducer::all: return Function::logical_and;
+    default: return Function::logical_or;
+  }
+}
+
 }  // namespace lightline::loops

@@ -62,5 +62,6 @@ enum class Reducer : uint8_t {
 };
 std::string_view name(Reducer reducer);
 std::optional<Reducer> reducer_from_name(std::string_view name);
+Function combining_function(Reducer reducer);  // of sum, prod, max, min, all and any: what joins two values
 
 }  // namespace lightline::loops

@@ -80,25 +80,14 @@ Interval interval_of(const Program& program, ExprId id) {
       const Interval inner = interval_of(program, e.args[0]);
       const bool from_integer =
           is_integer(program.exprs[e.args[0]].type) || program.exprs[e.args[0]].type == DType::boolean;
-      if (!from_integer) return unbounded(inner.data_dependent);
-      if (e.target == DType::i64) return inner;
-      const Interval range = e.target == DType::u8    ? Interval{0, 255}
-                             : e.target == DType::i8  ? Interval{-128, 127}
-                             : e.target == DType::i16 ? Interval{-32768, 32767}
-                                                      : Interval{INT32_MIN, INT32_MAX};
-      if (is_integer(e.target) && inner.low >= range.low && inner.high <= range.high) return inner;
-      return is_integer(e.target) ? Interval{range.low, range.high, inner.data_dependent}
-                                  : unbounded(inner.data_dependent);
+      if (!from_integer || !is_integer(e.target)) return unbounded(inner.data_dependent);
+      const IntegerLimits limits = integer_limits(e.target);
+      if (inner.low >= limits.least && inner.high <= limits.greatest) return inner;
+      return {limits.least, limits.greatest, inner.data_dependent};
     }
     case ExprKind::read: {
-      switch (program.arrays[e.args[0]].dtype) {
-        case DType::u8: return {0, 255, true};
-        case DType::boolean: return {0, 1, true};
-        case DType::i8: return {-128, 127, true};
-        case DType::i16: return {-32768, 32767, true};
-        case DType::i32: return {INT32_MIN, INT32_MAX, true};
-        default: return unbounded(true);
-      }
+      const IntegerLimits limits = integer_limits(program.arrays[e.args[0]].dtype);
+      return {limits.least, limits.greatest, true};
     }
     case ExprKind::call: return call_interval(program, e);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "loops/ir/source.h"
+
 namespace lightline::loops {
 namespace opaque {
 namespace {
@@ -47,10 +49,6 @@ std::string joined(const std::vector<std::string_view>& words) {
   return line;
 }
 
-std::string counted(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 const Attribute* attribute(const Opaque& statement, std::string_view name) {
   for (const auto& [given, value] : statement.attributes)
     if (given == name) return &value;
@@ -58,10 +56,6 @@ const Attribute* attribute(const Opaque& statement, std::string_view name) {
 }
 
 }  // namespace
-
-std::string to_string(const ArrayType& type) {
-  return fmt::format("{}{}", name(type.dtype), lightline::to_string(type.shape));
-}
 
 int64_t integer(const Opaque& statement, std::string_view name, int64_t otherwise) {
   const Attribute* value = attribute(statement, name);
@@ -99,9 +93,9 @@ Status check_dimension(const BuiltinUse& use) {
                {}};
 }
 
-Status check_result(const BuiltinUse& use, size_t number, const ArrayType& expected) {
-  const ArrayType& declared = use.results[number];
-  if (declared.dtype == expected.dtype && declared.shape == expected.shape) return Ok{};
+Status check_result(const BuiltinUse& use, size_t number, const TensorType& expected) {
+  const TensorType& declared = use.results[number];
+  if (declared == expected) return Ok{};
   return Error{declared.dtype == expected.dtype ? ErrorCode::shape : ErrorCode::type,
                fmt::format("result {} of {} is {}, but {} is declared", number, use.statement.name, to_string(expected),
                            to_string(declared)),
@@ -111,7 +105,7 @@ Status check_result(const BuiltinUse& use, size_t number, const ArrayType& expec
 
 // ---- sort, topk ----
 Status check_order(const BuiltinUse& use, int64_t keep) {
-  const ArrayType& x = use.operands[0];
+  const TensorType& x = use.operands[0];
   Shape shape = x.shape;
   shape[size_t(dimension(use.statement, shape.size()))] = keep;
   LL_DO(check_result(use, 0, {x.dtype, shape}));
@@ -160,7 +154,7 @@ Status check_fft(const BuiltinUse& use) {
 
 // ---- cholesky, solve, triangular_solve ----
 Status check_square(const BuiltinUse& use) {
-  const ArrayType& a = use.operands[0];
+  const TensorType& a = use.operands[0];
   if (a.dtype != DType::f32 && a.dtype != DType::f64)
     return Error{
         ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.statement.name, name(a.dtype)), "", {}};
@@ -179,7 +173,7 @@ Status check_cholesky(const BuiltinUse& use) {
 
 Status check_solve(const BuiltinUse& use) {
   LL_DO(check_square(use));
-  const ArrayType &a = use.operands[0], &b = use.operands[1];
+  const TensorType &a = use.operands[0], &b = use.operands[1];
   if (a.dtype != b.dtype)
     return Error{
         ErrorCode::type,

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/error.h"
+#include "base/tensor.h"
 #include "loops/ir/program.h"
 
 namespace lightline::loops {
@@ -18,17 +18,11 @@ Status check_opaque(const Program& program, const Opaque& statement);
 
 namespace opaque {
 
-struct ArrayType {
-  DType dtype = DType::f32;
-  Shape shape;
-};
-std::string to_string(const ArrayType& type);  // "f32[2, 3]"
-
 // A use of a built-in, as far as types go. Operand and result counts and the kinds of attributes are right already.
 struct BuiltinUse {
   const Opaque& statement;
-  std::vector<ArrayType> operands;
-  std::vector<ArrayType> results;
+  std::vector<TensorType> operands;
+  std::vector<TensorType> results;
 };
 
 // Attributes, or what they are when not given.

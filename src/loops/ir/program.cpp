@@ -75,6 +75,12 @@ bool same(const Literal& a, const Literal& b) {
          (a.floating != a.floating && b.floating != b.floating);
 }
 
+double point_count(const Program& program, std::span<const IndexId> box) {
+  double points = 1;
+  for (const IndexId index : box) points *= double(program.indices[index].extent);
+  return points;
+}
+
 std::vector<ArrayId> results_of(const Statement& statement) {
   return std::visit(
       [](const auto& node) -> std::vector<ArrayId> {

@@ -186,6 +186,9 @@ inline const ExprId* subscripts_of(const Program& program, const Expr& read) {
 // Structural equality: same names, types, statements and expressions, wherever they lie in the pools.
 bool equal(const Program& a, const Program& b);
 
+// Points of the box that the indices span, as f64: there may be more than i64 can count.
+double point_count(const Program& program, std::span<const IndexId> indices);
+
 // Arrays a statement defines, in order.
 std::vector<ArrayId> results_of(const Statement& statement);
 

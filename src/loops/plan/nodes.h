@@ -52,6 +52,7 @@ struct Node {
   int64_t constant = 0;     // affine; the extent of in_range and checked
   int64_t low = INT64_MIN;  // of integers; INT64_MIN and INT64_MAX when not known
   int64_t high = INT64_MAX;
+  bool has_interval() const { return low != INT64_MIN && high != INT64_MAX; }
 };
 
 // What to put for variables.
@@ -108,6 +109,7 @@ class Nodes {
   NodeId intern(Node node, std::span<const NodeId> operands, std::span<const Term> terms);
   bool same(const Node& a, const Node& b, std::span<const NodeId> operands, std::span<const Term> terms) const;
   void set_interval(Node& node, std::span<const Term> terms) const;
+  void set_call_interval(Node& node) const;  // of a call that gives an i64
   std::vector<Term> as_terms(NodeId id, int64_t& constant) const;
   void combine_quotients(std::vector<Term>& terms, int64_t& constant) const;
   NodeId divide(NodeId value, int64_t divisor, bool modulo);

@@ -54,12 +54,6 @@ class UseFinder {
     return has_checked_read(program_, scatter->body) || std::ranges::any_of(scatter->target, checked);
   }
 
-  double points(const std::vector<IndexId>& indices) const {
-    double product = 1;
-    for (const IndexId index : indices) product *= double(program_.indices[index].extent);
-    return product;
-  }
-
   void expression(ExprId root, const Statement& statement, double domain, int depth) {
     for_each_expr(program_, root, [&](ExprId id) {
       const Expr& expr = program_.exprs[id];
@@ -75,11 +69,12 @@ class UseFinder {
   }
 
   void use(const Compute& compute, const Statement& statement, int depth) {
-    expression(compute.body, statement, points(compute.loops) * points(compute.reduced), depth);
+    expression(compute.body, statement, point_count(program_, compute.loops) * point_count(program_, compute.reduced),
+               depth);
   }
   void use(const Scatter& scatter, const Statement& statement, int depth) {
     if (scatter.init_array != none) need(scatter.init_array);
-    const double domain = points(scatter.domain);
+    const double domain = point_count(program_, scatter.domain);
     for (const ExprId target : scatter.target) expression(target, statement, domain, depth);
     expression(scatter.body, statement, domain, depth);
   }

@@ -40,8 +40,18 @@ class IndexAlgebra {
   // Appends the expression to the program.
   loops::ExprId emit(loops::Program& program, const Sum& sum) const;
 
-  size_t mark() const { return atoms_.size(); }
-  void release(size_t mark) { atoms_.resize(mark); }  // forgets the atoms made since
+  // Forgets the atoms made while it lives: those of a statement.
+  class Scope {
+   public:
+    explicit Scope(IndexAlgebra& algebra) : algebra_(algebra), mark_(algebra.atoms_.size()) {}
+    ~Scope() { algebra_.atoms_.resize(mark_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    IndexAlgebra& algebra_;
+    size_t mark_;
+  };
 
  private:
   struct Atom {

@@ -50,20 +50,16 @@ ArrayId Lowering::array_of(const SymbolicTensor& tensor) {
   if (named.base == base && named.array != none) return named.array;
   loops::Compute compute;
   compute.is_view = true;
-  const size_t mark = algebra_.mark();
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(tensor.shape, IndexKind::parallel, compute.loops);
   std::vector<Sum> coordinates;
   for (const Subscript& ix : index) coordinates.push_back(ix.sum);
   const std::vector<Sum> own = coordinates, viewed = through_view(tensor.view, std::move(coordinates));
-  if (viewed == own && program_.arrays[base].shape == tensor.shape) {  // views that undo each other
-    algebra_.release(mark);
-    return base;
-  }
+  if (viewed == own && program_.arrays[base].shape == tensor.shape) return base;  // views that undo each other
   std::vector<ExprId> subscripts;
   for (const Sum& sum : viewed) subscripts.push_back(algebra_.emit(program_, sum));
   compute.body = program_.read(base, subscripts);
   compute.result = program_.add_array("", tensor.dtype, tensor.shape);
-  algebra_.release(mark);
   const ArrayId result = compute.result;
   push({std::move(compute)});
   // A view made inside a repeat block is not visible outside of it.
@@ -88,8 +84,7 @@ void Lowering::write(const SymbolicTensor& target, const SymbolicTensor& value) 
   loops::Scatter scatter;
   scatter.reducer = Reducer::set;
   scatter.init_array = base;
-  const size_t mark = algebra_.mark();
-  ++depth_;
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(target.shape, IndexKind::parallel, scatter.domain);
   std::vector<Sum> coordinates;
   for (const Subscript& ix : index) coordinates.push_back(ix.sum);
@@ -97,8 +92,6 @@ void Lowering::write(const SymbolicTensor& target, const SymbolicTensor& value) 
     scatter.target.push_back(algebra_.emit(program_, sum));
   scatter.body = convert(read_broadcast(value, index), target.dtype).id;
   scatter.result = program_.add_array("", target.dtype, program_.arrays[base].shape);
-  --depth_;
-  algebra_.release(mark);
   storages_[target.storage].array = scatter.result;
   push({std::move(scatter)});
 }
@@ -171,16 +164,10 @@ Indices Lowering::new_indices(const Shape& extents, IndexKind kind, std::vector<
 
 SymbolicTensor Lowering::map(DType dtype, Shape shape, const Body& body) {
   loops::Compute compute;
-  const size_t mark = algebra_.mark();
-  ++depth_;
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(shape, IndexKind::parallel, compute.loops);
   compute.body = convert(body(index), dtype).id;
-  --depth_;
-  algebra_.release(mark);
-  const SymbolicTensor result = fresh(dtype, std::move(shape));
-  compute.result = storages_[result.storage].array;
-  push({std::move(compute)});
-  return result;
+  return define(std::move(compute), {dtype, std::move(shape)});
 }
 
 SymbolicTensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const Shape& extents, const ReduceBody& body,
@@ -188,8 +175,7 @@ SymbolicTensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const
   if (extents.empty() && reducer != Reducer::argmax && reducer != Reducer::argmin)
     return map(dtype, std::move(shape), [&](const Indices& i) { return body(i, {}); });
   loops::Compute compute;
-  const size_t mark = algebra_.mark();
-  ++depth_;
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(shape, IndexKind::parallel, compute.loops);
   const Indices reduced = new_indices(extents.empty() ? Shape{1} : extents, IndexKind::reduce, compute.reduced);
   const bool position = reducer == Reducer::argmax || reducer == Reducer::argmin;
@@ -202,12 +188,7 @@ SymbolicTensor Lowering::reduce(DType dtype, Shape shape, Reducer reducer, const
   }
   compute.body = value.id;
   compute.reducer = reducer;
-  --depth_;
-  algebra_.release(mark);
-  const SymbolicTensor result = fresh(dtype, std::move(shape));
-  compute.result = storages_[result.storage].array;
-  push({std::move(compute)});
-  return result;
+  return define(std::move(compute), {dtype, std::move(shape)});
 }
 
 SymbolicTensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
@@ -216,8 +197,7 @@ SymbolicTensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
   const SymbolicTensor result = fresh(dtype, shape);
   loops::Compute compute;
   compute.result = storages_[result.storage].array;
-  const size_t mark = algebra_.mark();
-  ++depth_;
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(shape, IndexKind::parallel, compute.loops);
   program_.indices[compute.loops[size_t(dim)]].kind = IndexKind::scan;
   const Self self = [&](int64_t distance, Literal fill) -> Scalar {
@@ -232,62 +212,45 @@ SymbolicTensor Lowering::scan(DType dtype, Shape shape, int64_t dim,
     return {this, program_.read(compute.result, subscripts, fill), compute_type(dtype), false};
   };
   compute.body = convert(body(index, self), dtype).id;
-  --depth_;
-  algebra_.release(mark);
   push({std::move(compute)});
   return result;
 }
 
 SymbolicTensor Lowering::scatter(Reducer reducer, const SymbolicTensor& init, const Shape& domain,
-                                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
-  const ArrayId base = array_of(init);
+                                 const ScatterBody& body, bool drop_outside) {
   loops::Scatter scatter;
   scatter.reducer = reducer;
-  scatter.init_array = base;
+  scatter.init_array = array_of(init);
   scatter.drop_outside = drop_outside;
-  const size_t mark = algebra_.mark();
-  ++depth_;
-  const Indices index = new_indices(domain, IndexKind::parallel, scatter.domain);
-  const ScatterWrite write = body(index);
-  for (const Subscript& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
-  scatter.body = convert(write.value, init.dtype).id;
-  --depth_;
-  algebra_.release(mark);
-  const SymbolicTensor result = fresh(init.dtype, init.shape);
-  scatter.result = storages_[result.storage].array;
-  push({std::move(scatter)});
-  return result;
+  return define_scatter(std::move(scatter), {init.dtype, init.shape}, domain, body);
 }
 
 SymbolicTensor Lowering::scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
-                                 const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside) {
+                                 const ScatterBody& body, bool drop_outside) {
   loops::Scatter scatter;
   scatter.reducer = reducer;
   scatter.init_literal = program_.literal(init);
   scatter.drop_outside = drop_outside;
-  const size_t mark = algebra_.mark();
-  ++depth_;
+  return define_scatter(std::move(scatter), {dtype, std::move(shape)}, domain, body);
+}
+
+SymbolicTensor Lowering::define_scatter(loops::Scatter scatter, TensorType type, const Shape& domain,
+                                        const ScatterBody& body) {
+  const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(domain, IndexKind::parallel, scatter.domain);
   const ScatterWrite write = body(index);
   for (const Subscript& ix : write.target) scatter.target.push_back(algebra_.emit(program_, ix.sum));
-  scatter.body = convert(write.value, dtype).id;
-  --depth_;
-  algebra_.release(mark);
-  const SymbolicTensor result = fresh(dtype, std::move(shape));
-  scatter.result = storages_[result.storage].array;
-  push({std::move(scatter)});
-  return result;
+  scatter.body = convert(write.value, type.dtype).id;
+  return define(std::move(scatter), std::move(type));
 }
 
 SymbolicTensor Lowering::constant(DType dtype, Shape shape, std::vector<Literal> values) {
-  const SymbolicTensor result = fresh(dtype, std::move(shape));
-  push({loops::Constant{storages_[result.storage].array, std::move(values)}});
-  return result;
+  return define(loops::Constant{none, std::move(values)}, {dtype, std::move(shape)});
 }
 
 std::vector<SymbolicTensor> Lowering::opaque(std::string name, const std::vector<SymbolicTensor>& operands,
                                              std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                                             const std::vector<std::pair<DType, Shape>>& results) {
+                                             const std::vector<TensorType>& results) {
   loops::Opaque opaque;
   opaque.name = std::move(name);
   for (const SymbolicTensor& operand : operands) opaque.operands.push_back(array_of(operand));
@@ -309,7 +272,7 @@ std::vector<SymbolicTensor> Lowering::repeat(
   for (const SymbolicTensor& tensor : init) starts.push_back(array_of(tensor));
   repeat.counter =
       program_.add_index(repeat_depth_ == 0 ? "step" : fmt::format("step{}", repeat_depth_), count, IndexKind::repeat);
-  const size_t mark = algebra_.mark();
+  const IndexAlgebra::Scope scope(algebra_);
   const Subscript step{this, algebra_.index(repeat.counter, count)};
   std::vector<SymbolicTensor> carried;
   for (size_t i = 0; i < init.size(); ++i) {
@@ -325,7 +288,6 @@ std::vector<SymbolicTensor> Lowering::repeat(
   for (const SymbolicTensor& stacked : yield.stacked) repeat.stacked.push_back(array_of(stacked));
   --repeat_depth_;
   block_ = outer;
-  algebra_.release(mark);
   std::vector<SymbolicTensor> results;
   for (const SymbolicTensor& tensor : init) results.push_back(fresh(tensor.dtype, tensor.shape));
   for (const SymbolicTensor& tensor : yield.stacked) {

@@ -118,14 +118,15 @@ class Lowering {
   using Self = std::function<Scalar(int64_t distance, Literal fill)>;
   SymbolicTensor scan(DType dtype, Shape shape, int64_t dim,
                       const std::function<Scalar(const Indices&, const Self&)>& body);
-  SymbolicTensor scatter(Reducer reducer, const SymbolicTensor& init, const Shape& domain,
-                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+  using ScatterBody = std::function<ScatterWrite(const Indices&)>;
+  SymbolicTensor scatter(Reducer reducer, const SymbolicTensor& init, const Shape& domain, const ScatterBody& body,
+                         bool drop_outside = false);
   SymbolicTensor scatter(DType dtype, Shape shape, Literal init, Reducer reducer, const Shape& domain,
-                         const std::function<ScatterWrite(const Indices&)>& body, bool drop_outside = false);
+                         const ScatterBody& body, bool drop_outside = false);
   SymbolicTensor constant(DType dtype, Shape shape, std::vector<Literal> values);
   std::vector<SymbolicTensor> opaque(std::string name, const std::vector<SymbolicTensor>& operands,
                                      std::vector<std::pair<std::string, loops::Attribute>> attributes,
-                                     const std::vector<std::pair<DType, Shape>>& results);
+                                     const std::vector<TensorType>& results);
   // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
   std::vector<SymbolicTensor> repeat(
       int64_t count, const std::vector<SymbolicTensor>& init,
@@ -205,6 +206,15 @@ class Lowering {
   SymbolicTensor add_view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows);
   std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates);
   void push(loops::Statement statement);
+  // Adds a statement whose one result is a new tensor.
+  template <class Node>
+  SymbolicTensor define(Node node, TensorType type) {
+    SymbolicTensor result = fresh(type.dtype, std::move(type.shape));
+    node.result = storages_[result.storage].array;
+    push({std::move(node)});
+    return result;
+  }
+  SymbolicTensor define_scatter(loops::Scatter scatter, TensorType type, const Shape& domain, const ScatterBody& body);
   loops::IndexId new_index(int64_t extent, loops::IndexKind kind, size_t ordinal);
   Indices new_indices(const Shape& extents, loops::IndexKind kind, std::vector<loops::IndexId>& ids);
   std::string unique_name(std::string_view wish);
@@ -221,7 +231,6 @@ class Lowering {
   uint32_t group_ = loops::none;
   bool group_used_ = false;
   std::string group_name_;
-  int depth_ = 0;         // of statements under construction
   int repeat_depth_ = 0;  // open repeat blocks
 };
 

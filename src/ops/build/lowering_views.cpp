@@ -165,15 +165,11 @@ SymbolicTensor Lowering::select(const SymbolicTensor& base, int64_t dim, const S
 SymbolicTensor Lowering::window(const SymbolicTensor& base, const Indices& start, Shape shape) {
   loops::Compute compute;
   compute.is_view = true;
-  const size_t mark = algebra_.mark();
+  const IndexAlgebra::Scope scope(algebra_);
   Indices index = new_indices(shape, loops::IndexKind::parallel, compute.loops);
   for (size_t i = 0; i < index.size(); ++i) index[i] = index[i] + start[i];
   compute.body = read_stored(base, index).id;
-  algebra_.release(mark);
-  const SymbolicTensor result = fresh(base.dtype, std::move(shape));
-  compute.result = storages_[result.storage].array;
-  push({std::move(compute)});
-  return result;
+  return define(std::move(compute), {base.dtype, std::move(shape)});
 }
 
 SymbolicTensor Lowering::expand(const SymbolicTensor& base, Shape shape) {
@@ -214,9 +210,8 @@ SymbolicTensor Lowering::whole(const SymbolicTensor& tensor) const {
 
 int64_t Lowering::storage_offset(const SymbolicTensor& tensor) {
   const Shape& shape = program_.arrays[storages_[tensor.storage].array].shape;
-  const size_t mark = algebra_.mark();
+  const IndexAlgebra::Scope scope(algebra_);
   const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()));
-  algebra_.release(mark);
   int64_t offset = 0;
   for (size_t i = 0; i < first.size(); ++i) offset = offset * shape[i] + first[i].constant;
   return offset;

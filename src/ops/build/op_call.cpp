@@ -231,7 +231,7 @@ std::vector<double> OpCall::numbers(std::string_view name, std::vector<double> f
   return {number(name, 0)};
 }
 
-std::optional<graph::TensorType> OpCall::recorded(size_t i) const {
+std::optional<TensorType> OpCall::recorded(size_t i) const {
   if (i >= node_.results.size() || node_.results[i] == graph::no_value) return std::nullopt;
   return graph_.values[node_.results[i]].type;
 }

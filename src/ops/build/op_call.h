@@ -72,7 +72,7 @@ class OpCall {
   std::vector<int64_t> integers(std::string_view name, size_t count, int64_t fallback) const;
   std::vector<double> numbers(std::string_view name, std::vector<double> fallback) const;
   // Recorded type of result `i`, where the source says it.
-  std::optional<graph::TensorType> recorded(size_t i) const;
+  std::optional<TensorType> recorded(size_t i) const;
 
   // Runs the graph that an argument names on the given tensors and gives its results.
   std::vector<SymbolicTensor> lower_subgraph(std::string_view name, const std::vector<SymbolicTensor>& inputs);

@@ -10,34 +10,12 @@
 #include "loops/ir/verify.h"
 #include "loops/ir/walk.h"
 #include "loops/ir/words.h"
+#include "ops/build/annotations.h"
 #include "ops/catalogue/catalogue.h"
 #include "ops/python/lowering.h"
 
 namespace lightline::ops {
 namespace {
-
-// Nodes that only check or annotate; nothing depends on them.
-bool is_annotation(std::string_view target) {
-  static constexpr std::string_view names[] = {"_assert_tensor_metadata",
-                                               "_assert_scalar",
-                                               "_assert_async",
-                                               "sym_constrain_range",
-                                               "sym_constrain_range_for_size",
-                                               "_check_is_size",
-                                               "_log_api_usage_once",
-                                               "_set_grad_enabled",
-                                               "_enter_autocast",
-                                               "_exit_autocast",
-                                               "lazy_load_decompositions",
-                                               "_assert"};
-  for (const std::string_view name : names) {
-    const size_t at = target.find(name);
-    if (at != std::string_view::npos && (at == 0 || target[at - 1] == '.') &&
-        (at + name.size() == target.size() || target[at + name.size()] == '.'))
-      return true;
-  }
-  return false;
-}
 
 // Whether one of the statements can not be executed.
 bool any_not_executable(std::span<const loops::Statement> statements) {
@@ -82,7 +60,7 @@ class NodeLowering {
 
  private:
   void lower_node(const graph::Node& node) {
-    if (is_annotation(node.target)) return;
+    if (is_typed_annotation(node.target)) return;
     const Registry::Match match = all_operators().find(node.target);
     const size_t first_array = out_.program.arrays.size(), first_statement = out_.program.statements.size();
     if (role_ == Role::program) lowering_.begin_group(node.target);
@@ -95,7 +73,7 @@ class NodeLowering {
       match.op->define(call);
       results = std::move(call.results);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
-      if (match.in_place && !results.empty() && results[0]) write_first_argument(node, call, *results[0], results);
+      if (match.in_place && !results.empty() && results[0]) write_first_argument(node, *results[0], results);
       if (role_ == Role::program && any_not_executable(std::span(out_.program.statements).subspan(first_statement)))
         ++out_.not_executable[node.target];
       else
@@ -128,7 +106,7 @@ class NodeLowering {
     for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
     const bool in_place = match.in_place || call.flag("inplace", false);
     if (in_place && !applied.results.empty() && applied.results[0])
-      write_first_argument(node, call, *applied.results[0], applied.results);
+      write_first_argument(node, *applied.results[0], applied.results);
     ++out_.calls[match.op->name];
     return applied;
   }
@@ -161,11 +139,10 @@ class NodeLowering {
     return name;
   }
 
-  void write_first_argument(const graph::Node& node, OpCall& call, const SymbolicTensor& value,
+  void write_first_argument(const graph::Node& node, const SymbolicTensor& value,
                             std::vector<std::optional<SymbolicTensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
     const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
-    (void)call;
     if (!ref || !values[ref->id]) fail("an in-place operator has no tensor to write");
     const SymbolicTensor target = *values[ref->id];
     const bool unchanged = target.storage == value.storage && target.view == value.view;
@@ -184,7 +161,7 @@ class NodeLowering {
       if (const auto* l = std::get_if<std::vector<int64_t>>(&argument.value))
         attributes.emplace_back(argument.name, *l);
     }
-    std::vector<std::pair<DType, Shape>> types;
+    std::vector<TensorType> types;
     for (const graph::ValueId id : node.results) {
       if (id == graph::no_value) continue;
       const auto& type = graph_.values[id].type;
@@ -192,7 +169,7 @@ class NodeLowering {
         fail(fmt::format("the operator is unknown and the type of its result '{}' is not recorded",
                          graph_.values[id].name),
              ErrorCode::unsupported);
-      types.emplace_back(type->dtype, type->shape);
+      types.push_back(*type);
     }
     std::vector<std::optional<SymbolicTensor>> results;
     if (types.empty()) return results;
@@ -215,10 +192,10 @@ class NodeLowering {
       const graph::ValueId id = node.results[i];
       if (id == graph::no_value || !results[i]) continue;
       const graph::Value& value = graph_.values[id];
-      const graph::TensorType found{results[i]->dtype, results[i]->shape};
+      const TensorType found{results[i]->dtype, results[i]->shape};
       if (value.type && *value.type != found)
-        fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name,
-                         graph::to_string(*value.type), graph::to_string(found)));
+        fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, to_string(*value.type),
+                         to_string(found)));
       named.emplace_back(*results[i], value.name);
       values[id] = std::move(results[i]);
     }
@@ -233,10 +210,10 @@ class NodeLowering {
     NodeLowering inner(body, lowering_, out_, Role::body);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const graph::Value& value = body.values[body.inputs[i].value];
-      const graph::TensorType given{inputs[i].dtype, inputs[i].shape};
+      const TensorType given{inputs[i].dtype, inputs[i].shape};
       if (value.type && *value.type != given)
-        fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, graph::to_string(*value.type),
-                         graph::to_string(given)));
+        fail(fmt::format("the body's input '{}' should be {} but is {}", value.name, to_string(*value.type),
+                         to_string(given)));
       inner.values[body.inputs[i].value] = inputs[i];
     }
     inner.run();

@@ -128,9 +128,9 @@ std::optional<PyValue> PythonLowering::unique(const PyCall& call) {
     count = x.shape[size_t(wrap_dim(*dim->integer(), x.rank()))];
     inverse = {count};
   }
-  std::vector<std::pair<DType, Shape>> types = {{x.dtype, values}};
-  if (asked("return_inverse", consecutive ? 1 : 2)) types.emplace_back(DType::i64, inverse);
-  if (asked("return_counts", consecutive ? 2 : 3)) types.emplace_back(DType::i64, Shape{count});
+  std::vector<TensorType> types = {{x.dtype, values}};
+  if (asked("return_inverse", consecutive ? 1 : 2)) types.push_back({DType::i64, inverse});
+  if (asked("return_counts", consecutive ? 2 : 3)) types.push_back({DType::i64, {count}});
   assume("how many elements are unique only the data tell; all are taken");
   count_("unique");
   std::vector<PyValue> results;

@@ -6,6 +6,7 @@
 
 #include "loops/interpret/interpret.h"
 #include "loops/ir/verify.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::ops {
 namespace {
@@ -61,36 +62,18 @@ class Slice {
       needed_.insert(id);
   }
   void need_reads(ExprId root) {
-    std::vector<ExprId> open = {root};
-    while (!open.empty()) {
-      if (open.back() == none) {
-        open.pop_back();
-        continue;
-      }
-      const loops::Expr& expr = program_.exprs[open.back()];
-      open.pop_back();
-      if (expr.kind == loops::ExprKind::read) {
-        need(expr.args[0]);
-        const ExprId* subscripts = loops::subscripts_of(program_, expr);
-        open.insert(open.end(), subscripts, subscripts + expr.args[2]);
-      } else if (expr.kind == loops::ExprKind::call || expr.kind == loops::ExprKind::cast) {
-        open.insert(open.end(), std::begin(expr.args), std::end(expr.args));
-      }
-    }
-  }
-  void add_points(const std::vector<loops::IndexId>& a, const std::vector<loops::IndexId>& b = {}) {
-    double points = 1;
-    for (const auto* list : {&a, &b})
-      for (const loops::IndexId index : *list) points *= double(program_.indices[index].extent);
-    points_ += points;
+    loops::for_each_expr(program_, root, [&](ExprId id) {
+      const loops::Expr& expr = program_.exprs[id];
+      if (expr.kind == loops::ExprKind::read) need(expr.args[0]);
+    });
   }
   void take(const Statement& statement) {
     if (const auto* compute = std::get_if<loops::Compute>(&statement.node)) {
-      add_points(compute->loops, compute->reduced);
+      points_ += point_count(program_, compute->loops) * point_count(program_, compute->reduced);
       need_reads(compute->body);
       needed_.erase(compute->result);  // a recurrence reads itself
     } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
-      add_points(scatter->domain);
+      points_ += point_count(program_, scatter->domain);
       if (scatter->init_array != none) need(scatter->init_array);
       for (const ExprId subscript : scatter->target) need_reads(subscript);
       need_reads(scatter->body);

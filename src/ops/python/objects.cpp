@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/build/annotations.h"
 #include "ops/build/op_call.h"
 #include "ops/python/lowering.h"
 
@@ -85,40 +86,6 @@ const std::unordered_map<std::string_view, PythonLowering::Handler>& PythonLower
 
 namespace {
 
-// Calls that say something about the program and compute nothing.
-bool is_annotation(std::string_view target) {
-  static constexpr std::string_view endings[] = {"._log_api_usage_once",
-                                                 "._set_grad_enabled",
-                                                 ".lazy_load_decompositions",
-                                                 "._vmap_increment_nesting",
-                                                 "._vmap_decrement_nesting",
-                                                 ".FunctionCtx",
-                                                 "._check",
-                                                 "._check_is_size",
-                                                 "._check_with",
-                                                 "._assert",
-                                                 "._assert_scalar",
-                                                 "._assert_async",
-                                                 "._assert_async.msg",
-                                                 "._assert_tensor_metadata",
-                                                 ".sym_constrain_range",
-                                                 ".sym_constrain_range_for_size",
-                                                 "._enter_inference_mode",
-                                                 "._exit_inference_mode",
-                                                 ".set_grad_enabled",
-                                                 ".set_deterministic_debug_mode",
-                                                 "._saved_tensors_hooks_disable",
-                                                 "._saved_tensors_hooks_enable",
-                                                 ".mark_dynamic",
-                                                 ".graph_break",
-                                                 "._set_deterministic_algorithms",
-                                                 ".synchronize",
-                                                 ".__setattr__",
-                                                 ".register_hook"};
-  if (target.ends_with(".default")) target.remove_suffix(8);
-  return std::ranges::any_of(endings, [&](std::string_view ending) { return target.ends_with(ending); });
-}
-
 // "torch.sym_max" and "math.ceil" are "max" and "ceil"; empty if the name is no function on numbers.
 std::string_view number_function(std::string_view target) {
   for (const std::string_view prefix : {"builtins.", "math.", "torch._sym_", "torch.sym_"})
@@ -137,7 +104,7 @@ std::optional<PyValue> PythonLowering::evaluate_here(const PyCall& call) {
     return fold_operator(target.substr(target.find('.') + 1), call.positional());
   if (const std::string_view name = number_function(target); !name.empty())
     return fold_function(name == "not" ? "not_" : name, call.positional());
-  if (is_annotation(target)) return PyValue();
+  if (is_python_annotation(target)) return PyValue();
   return std::nullopt;
 }
 

@@ -10,14 +10,6 @@ namespace {
 
 using graph::ValueId;
 
-std::vector<ValueId> operand_ids(const graph::Node& node) {
-  std::vector<ValueId> ids;
-  for (const graph::NamedArgument& argument : node.arguments)
-    if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value); ref && argument.name.empty())
-      ids.push_back(ref->id);
-  return ids;
-}
-
 bool changes_shape_only(std::string_view target) {
   return target == "stablehlo.reshape" || target == "stablehlo.broadcast_in_dim" || target == "stablehlo.transpose" ||
          target == "stablehlo.broadcast";

@@ -68,7 +68,7 @@ void define_if(OpCall& c) {
 void define_map(OpCall& c) {
   Lowering& l = c.lowering();
   const std::vector<SymbolicTensor> x = operands(c);
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   c.add_result(l.map(type.dtype, type.shape, [&](const Indices& i) {
     std::vector<Scalar> values;
     for (const SymbolicTensor& tensor : x) values.push_back(l.read(tensor, i));

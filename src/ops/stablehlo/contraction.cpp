@@ -191,7 +191,7 @@ void define_convolution(OpCall& c) {
   std::vector<bool> reversed;
   for (const int64_t flag : w.reversal) reversed.push_back(flag != 0);
   kernel = flipped(l, kernel, reversed);
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   require(type.shape.size() == out_order.size(), "the result of a convolution has another rank than its input");
   Shape out;
   for (size_t d = 0; d < dims; ++d) {

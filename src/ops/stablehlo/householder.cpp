@@ -113,7 +113,7 @@ void define_factors(OpCall& c) {
   order.push_back(0);
   c.add_result(l.permute(results[1], order));
   if (c.recorded(2)) {
-    const graph::TensorType type = result_type_of(c, 2);
+    const TensorType type = result_type_of(c, 2);
     c.add_result(l.constant(type.dtype, type.shape, {Literal::of(int64_t(0))}));
   }
 }

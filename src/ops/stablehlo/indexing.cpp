@@ -196,7 +196,7 @@ void define_gather(OpCall& c) {
   const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() == 2, "a gather takes a tensor and indices");
   const SymbolicTensor &x = all[0], &indices = all[1];
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   const Places p{c.integers("offset_dims", Dims{}),
                  c.integers("collapsed_slice_dims", Dims{}),
                  c.integers("operand_batching_dims", Dims{}),

@@ -73,7 +73,7 @@ bool setting_is(const OpCall& c, std::string_view name, char letter) {
 }
 
 void give_success(OpCall& c, size_t result) {
-  const graph::TensorType type = result_type_of(c, result);
+  const TensorType type = result_type_of(c, result);
   const SymbolicTensor zeros = c.lowering().constant(type.dtype, type.shape, {Literal::of(int64_t(0))});
   Formula formula;
   formula.constant = Literal::of(int64_t(0));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/build/counted_loop.h"
 #include "ops/library/reduction/reduction.h"
 #include "ops/stablehlo/stablehlo.h"
 
@@ -14,14 +15,6 @@ using namespace stablehlo;
 using graph::Graph;
 using graph::Node;
 using graph::ValueId;
-
-std::vector<ValueId> operand_ids(const Node& node) {
-  std::vector<ValueId> ids;
-  for (const graph::NamedArgument& argument : node.arguments)
-    if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value); ref && argument.name.empty())
-      ids.push_back(ref->id);
-  return ids;
-}
 
 // Who makes which value of a body, and how often it is used.
 struct Uses {
@@ -139,21 +132,15 @@ class Loop {
     if (!compare || compare->target != "stablehlo.compare") return std::nullopt;
     const auto ids = operand_ids(*compare);
     const auto* text = std::get_if<std::string>(node_argument(*compare, "comparison_direction"));
-    if (ids.size() != 2 || !text) return std::nullopt;
-    std::string direction = *text;
+    const auto test = text ? counter_test(*text, {"LT", "LE", "GT", "GE", "NE"}) : std::nullopt;
+    if (ids.size() != 2 || !test) return std::nullopt;
     for (const bool swapped : {false, true}) {
       const auto counter = counter_of(uses, ids[swapped ? 1 : 0]);
       const auto bound = outside(condition_, uses.maker, condition_captures_, ids[swapped ? 0 : 1]);
       if (!counter || !bound) continue;
-      if (swapped)
-        direction = direction == "LT"   ? "GT"
-                    : direction == "GT" ? "LT"
-                    : direction == "LE" ? "GE"
-                    : direction == "GE" ? "LE"
-                                        : direction;
       const Sum distance = (*bound - counter->start).sum;
-      if (!distance.terms.empty()) return std::nullopt;
-      return count(direction, distance.constant, counter->step);
+      if (!distance.terms.empty() || counter->step == 0) return std::nullopt;
+      return counted_steps(swapped ? mirrored(*test) : *test, distance.constant, counter->step);
     }
     return std::nullopt;
   }
@@ -164,27 +151,6 @@ class Loop {
     if (node == nullptr || node->target != "stablehlo.convert") return std::nullopt;
     const auto ids = operand_ids(*node);
     return ids.size() == 1 ? counter_of(uses, ids[0]) : std::nullopt;
-  }
-  // How often a comparison of "start + step * trip" with "start + distance" holds before it first does not.
-  static std::optional<int64_t> count(std::string_view direction, int64_t distance, int64_t step) {
-    if (direction == "GT" || direction == "GE") {
-      distance = -distance;
-      step = -step;
-      direction = direction == "GT" ? "LT" : "LE";
-    }
-    if (step == 0) return std::nullopt;
-    if (direction == "NE") {
-      if (step < 0) {
-        distance = -distance;
-        step = -step;
-      }
-      return distance >= 0 && distance % step == 0 ? std::optional(distance / step) : std::nullopt;
-    }
-    if (direction == "LE") ++distance;
-    if (direction != "LT" && direction != "LE") return std::nullopt;
-    if (distance <= 0) return 0;
-    if (step < 0) return std::nullopt;  // runs until the counter wraps around
-    return (distance + step - 1) / step;
   }
 
   // The place of an update as first + step * trip, through sums with constants.

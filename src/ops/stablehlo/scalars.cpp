@@ -86,6 +86,14 @@ ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph:
   return scalar;
 }
 
+std::vector<graph::ValueId> operand_ids(const graph::Node& node) {
+  std::vector<graph::ValueId> ids;
+  for (const graph::NamedArgument& argument : node.arguments)
+    if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value); ref && argument.name.empty())
+      ids.push_back(ref->id);
+  return ids;
+}
+
 std::vector<SymbolicTensor> operands(const OpCall& call) {
   std::vector<SymbolicTensor> result;
   for (const graph::NamedArgument& argument : call.node().arguments) {
@@ -104,7 +112,7 @@ SymbolicTensor first_operand(const OpCall& call) {
   return std::move(all[0]);
 }
 
-graph::TensorType result_type_of(const OpCall& call, size_t i) {
+TensorType result_type_of(const OpCall& call, size_t i) {
   auto type = call.recorded(i);
   if (!type) fail("the type of a result is not recorded");
   return *std::move(type);
@@ -143,11 +151,9 @@ namespace {
 constexpr int heaviest_formula = 24;
 
 bool in_range(Interval range, DType dtype) {
-  const int width = bits(dtype);
-  if (width >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
-  const int64_t low = dtype == DType::u8 ? 0 : -(int64_t(1) << (width - 1));
-  const int64_t high = low + (int64_t(1) << width) - 1;
-  return range.low >= low && range.high <= high;
+  if (bits(dtype) >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
+  const IntegerLimits limits = integer_limits(dtype);
+  return range.low >= limits.least && range.high <= limits.greatest;
 }
 
 // Integers that a subscript can express stay subscripts, as long as nothing wraps around.
@@ -239,7 +245,7 @@ Scalar element(Lowering& l, const ScalarCall& s, const ScalarOperator& op, const
 void define_scalar(OpCall& c, const ScalarOperator& op) {
   Lowering& l = c.lowering();
   const std::vector<SymbolicTensor> x = operands(c);
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   const ScalarCall s = scalar_of(l, c.graph(), c.node());
   require_arity(op, x.size());
   for (const SymbolicTensor& tensor : x)

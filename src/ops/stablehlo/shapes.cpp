@@ -63,7 +63,7 @@ void define_constant(OpCall& c) {
 
 void define_iota(OpCall& c) {
   Lowering& l = c.lowering();
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   const int64_t dim = c.integer("iota_dimension");
   require(dim >= 0 && dim < int64_t(type.shape.size()), "the iota runs along a dimension that is not there");
   const SymbolicTensor result =
@@ -230,7 +230,7 @@ Scalar amount(const Scalar& like, int64_t value) {
 void define_bitcast(OpCall& c) {
   Lowering& l = c.lowering();
   const SymbolicTensor x = first_operand(c);
-  const graph::TensorType type = result_type_of(c);
+  const TensorType type = result_type_of(c);
   const int from = bits(x.dtype), to = bits(type.dtype);
   if (from == to) {
     const ScalarOperator& op = *scalar_operator("stablehlo.bitcast_convert.same_width");

@@ -74,8 +74,9 @@ inline bool is_modest(int64_t value, int64_t limit = int64_t(1) << 31) { return 
 
 std::vector<SymbolicTensor> operands(const OpCall& call);  // the positional ones
 SymbolicTensor first_operand(const OpCall& call);
-graph::TensorType result_type_of(const OpCall& call, size_t i = 0);
+TensorType result_type_of(const OpCall& call, size_t i = 0);
 const graph::Argument* node_argument(const graph::Node& node, std::string_view name);
+std::vector<graph::ValueId> operand_ids(const graph::Node& node);  // the positional ones
 std::vector<int64_t> node_integers(const graph::Node& node, std::string_view name);
 // Tensors that the body of region `i` uses besides its arguments.
 std::vector<SymbolicTensor> captures(const OpCall& call, size_t i);

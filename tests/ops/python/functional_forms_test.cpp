@@ -11,8 +11,8 @@ namespace {
 using Arguments = std::vector<graph::NamedArgument>;
 
 // A program of one call; its inputs are `shapes`, and an argument ValueRef{i} is the i-th of them.
-std::string lowered(const std::string& target, const std::vector<graph::TensorType>& inputs, Arguments arguments,
-                    const graph::TensorType& result) {
+std::string lowered(const std::string& target, const std::vector<TensorType>& inputs, Arguments arguments,
+                    const TensorType& result) {
   graph::Graph g;
   for (size_t i = 0; i < inputs.size(); ++i)
     g.inputs.push_back({g.add_value("x" + std::to_string(i), inputs[i]), graph::InputKind::user, "", {}});
@@ -29,8 +29,8 @@ graph::NamedArgument by_position(graph::Argument value) { return {"", std::move(
 graph::Argument input(uint32_t i) { return graph::ValueRef{i}; }
 
 TEST(FunctionalForms, BatchNorm) {
-  const graph::TensorType x{DType::f32, {4, 3, 5}}, channel{DType::f32, {3}};
-  const std::vector<graph::TensorType> inputs{x, channel, channel, channel, channel};
+  const TensorType x{DType::f32, {4, 3, 5}}, channel{DType::f32, {3}};
+  const std::vector<TensorType> inputs{x, channel, channel, channel, channel};
   Arguments positional;
   for (uint32_t i = 0; i < 5; ++i) positional.push_back(by_position(input(i)));
   positional.push_back(by_position(false));
@@ -45,7 +45,7 @@ TEST(FunctionalForms, BatchNorm) {
 }
 
 TEST(FunctionalForms, SoftmaxWithDtype) {
-  const graph::TensorType x{DType::bf16, {4, 3}}, y{DType::f32, {4, 3}};
+  const TensorType x{DType::bf16, {4, 3}}, y{DType::f32, {4, 3}};
   const Arguments positional{by_position(input(0)), by_position(int64_t(-1)), by_position(int64_t(3)),
                              by_position(DType::f32)};
   const Arguments named{{"self", input(0)}, {"dim", int64_t(-1)}, {"dtype", DType::f32}};
@@ -53,7 +53,7 @@ TEST(FunctionalForms, SoftmaxWithDtype) {
 }
 
 TEST(FunctionalForms, CrossEntropyBySum) {
-  const graph::TensorType x{DType::f32, {4, 3}}, labels{DType::i64, {4}}, loss{DType::f32, {}};
+  const TensorType x{DType::f32, {4, 3}}, labels{DType::i64, {4}}, loss{DType::f32, {}};
   const Arguments functional{
       by_position(input(0)), by_position(input(1)), {"reduction", std::string("sum")}, {"label_smoothing", 0.1}};
   const Arguments named{{"self", input(0)}, {"target", input(1)}, {"reduction", int64_t(2)}, {"label_smoothing", 0.1}};
@@ -62,7 +62,7 @@ TEST(FunctionalForms, CrossEntropyBySum) {
 }
 
 TEST(FunctionalForms, MeanOverTheBatch) {
-  const graph::TensorType x{DType::f32, {4, 3}}, loss{DType::f32, {}};
+  const TensorType x{DType::f32, {4, 3}}, loss{DType::f32, {}};
   const Arguments functional{by_position(input(0)), by_position(input(1)), {"reduction", std::string("batchmean")}};
   const std::string program = lowered("torch.nn.functional.kl_div", {x, x}, functional, loss);
   EXPECT_NE(program.find("[] / 4"), std::string::npos) << program;

@@ -148,30 +148,29 @@ void define_triangle(OpCall& c, bool upper) {
   }));
 }
 
-// Windows of signal processing: a sum of cosines, `periodic` leaves out the last point.
-void define_window(OpCall& c, const std::vector<double>& coefficients) {
+// Windows of signal processing; `periodic` leaves out the last point.
+void define_window(OpCall& c, const std::function<Scalar(const Scalar& position, double last)>& curve) {
   const int64_t length = c.integer("window_length");
   const DType dtype = c.dtype("dtype", DType::f32);
   const int64_t last = c.flag("periodic", true) ? length : length - 1;
   c.add_result(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
     const Scalar position = convert(value(i[0]), dtype);
-    if (length <= 1) return position + 1.0;
-    Scalar sum = position * 0.0 + coefficients[0];
-    for (size_t k = 1; k < coefficients.size(); ++k)
-      sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / double(last)));
-    return sum;
+    return length <= 1 ? position + 1.0 : curve(position, double(last));
   }));
 }
 
+void define_cosines(OpCall& c, const std::vector<double>& coefficients) {
+  define_window(c, [&](const Scalar& position, double last) {
+    Scalar sum = position * 0.0 + coefficients[0];
+    for (size_t k = 1; k < coefficients.size(); ++k)
+      sum = sum + coefficients[k] * call(Function::cos, position * (2 * std::numbers::pi * double(k) / last));
+    return sum;
+  });
+}
+
 void define_bartlett(OpCall& c) {
-  const int64_t length = c.integer("window_length");
-  const DType dtype = c.dtype("dtype", DType::f32);
-  const int64_t last = c.flag("periodic", true) ? length : length - 1;
-  c.add_result(c.lowering().map(dtype, checked({length}), [&](const Indices& i) {
-    const Scalar position = convert(value(i[0]), dtype);
-    if (length <= 1) return position + 1.0;
-    return 1.0 - call(Function::abs, position * (2.0 / double(last)) - 1.0);
-  }));
+  define_window(
+      c, [](const Scalar& position, double last) { return 1.0 - call(Function::abs, position * (2.0 / last) - 1.0); });
 }
 
 void define_one_hot(OpCall& c) {
@@ -221,11 +220,11 @@ void register_creation(Registry& r) {
   r.add("eye", "n, m, dtype", define_eye);
   r.add("tril_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, false); });
   r.add("triu_indices", "row, col, offset, dtype", [](OpCall& c) { define_triangle(c, true); });
-  r.add("hann_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.5, -0.5}); });
+  r.add("hann_window", "window_length, periodic, dtype", [](OpCall& c) { define_cosines(c, {0.5, -0.5}); });
   r.add("hamming_window", "window_length, periodic, alpha, beta, dtype", [](OpCall& c) {
-    define_window(c, {c.number("alpha", 0.54), -c.number("beta", 0.46)});
+    define_cosines(c, {c.number("alpha", 0.54), -c.number("beta", 0.46)});
   });
-  r.add("blackman_window", "window_length, periodic, dtype", [](OpCall& c) { define_window(c, {0.42, -0.5, 0.08}); });
+  r.add("blackman_window", "window_length, periodic, dtype", [](OpCall& c) { define_cosines(c, {0.42, -0.5, 0.08}); });
   r.add("bartlett_window", "window_length, periodic, dtype", define_bartlett);
   r.add("one_hot", "self, num_classes", define_one_hot);
 }

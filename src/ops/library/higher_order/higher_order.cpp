@@ -1,6 +1,7 @@
 // Operators that run a graph of their own.
 #include <fmt/format.h>
 
+#include "ops/build/counted_loop.h"
 #include "ops/build/registry.h"
 #include "ops/library/reduction/reduction.h"
 
@@ -92,20 +93,6 @@ std::optional<int64_t> known_integer(const Registry& operators, const graph::Gra
   return std::nullopt;
 }
 
-// How often `start, start + step, ...` satisfies a comparison with `limit` before it first does not.
-std::optional<int64_t> steps_of(std::string_view comparison, int64_t start, int64_t limit, int64_t step) {
-  if (comparison == "gt" || comparison == "ge")
-    return steps_of(comparison == "gt" ? "lt" : "le", -start, -limit, -step);
-  if (comparison == "le") return steps_of("lt", start, limit + 1, step);
-  if (comparison == "ne") {
-    if (step == 0 || (limit - start) % step != 0 || (limit - start) / step < 0) return std::nullopt;
-    return (limit - start) / step;
-  }
-  if (comparison != "lt") return std::nullopt;
-  if (start >= limit) return 0;
-  return step > 0 ? std::optional((limit - start + step - 1) / step) : std::nullopt;
-}
-
 // Known if the condition compares one carried scalar with a number and the body adds a number to that scalar.
 std::optional<int64_t> known_steps(const OpCall& c, const graph::Graph& condition, const graph::Graph& body) {
   if (condition.outputs.size() != 1) return std::nullopt;
@@ -124,7 +111,9 @@ std::optional<int64_t> known_steps(const OpCall& c, const graph::Graph& conditio
     const auto limit = integer_argument(*test, 1), step = integer_argument(*advance, 1);
     const auto start = known_integer(operators, c.graph(), (*carried)[i], &c.node());
     if (!limit || !step || !start || std::abs(*start) >= largest_counter) return std::nullopt;
-    return steps_of(canonical_name(operators, *test), *start, *limit, change == "add" ? *step : -*step);
+    const auto comparison = counter_test(canonical_name(operators, *test), {"lt", "le", "gt", "ge", "ne"});
+    if (!comparison) return std::nullopt;
+    return counted_steps(*comparison, *limit - *start, change == "add" ? *step : -*step);
   }
   return std::nullopt;
 }

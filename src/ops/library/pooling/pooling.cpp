@@ -179,14 +179,9 @@ SymbolicTensor average(OpCall& c, const SymbolicTensor& x, const Windows& w) {
 namespace {
 
 Literal lowest(DType dtype) {
-  switch (dtype) {
-    case DType::i64: return Literal::of(std::numeric_limits<int64_t>::min() + 1);
-    case DType::i32: return Literal::of(int64_t(std::numeric_limits<int32_t>::min()));
-    case DType::i16: return Literal::of(int64_t(std::numeric_limits<int16_t>::min()));
-    case DType::i8: return Literal::of(int64_t(std::numeric_limits<int8_t>::min()));
-    case DType::u8: return Literal::of(int64_t(0));
-    default: return Literal::of(-std::numeric_limits<double>::infinity());
-  }
+  if (!is_integer(dtype)) return Literal::of(-std::numeric_limits<double>::infinity());
+  const int64_t least = integer_limits(dtype).least;
+  return Literal::of(dtype == DType::i64 ? least + 1 : least);
 }
 
 Scalar candidate(Lowering& l, const SymbolicTensor& x, const Windows& w, const Indices& o, const Indices& r) {

@@ -102,12 +102,12 @@ void require_broadcasts(const SymbolicTensor& tensor, const Shape& shape, std::s
 }
 
 void add_opaque_results(OpCall& c, const std::string& name, const std::vector<SymbolicTensor>& operands) {
-  std::vector<std::pair<DType, Shape>> types;
+  std::vector<TensorType> types;
   for (size_t i = 0; i < c.node().results.size(); ++i) {
     const auto type = c.recorded(i);
     if (!type && c.node().results[i] != graph::no_value)
       fail(fmt::format("the type of result {} of {} is not recorded", i, name), ErrorCode::unsupported);
-    if (type) types.emplace_back(type->dtype, type->shape);
+    if (type) types.push_back(*type);
   }
   const std::vector<SymbolicTensor> tensors = c.lowering().opaque(name, operands, {}, types);
   size_t next = 0;
