@@ -86,7 +86,7 @@ class TreeBuilder {
       const bool ends = member.sequence.size() == level + 1, other_ends = other.sequence.size() == level + 1;
       if ((ends || other_ends) && other.folded.scalar_only != member.folded.scalar_only && level > 0) return false;
       if (level > 0 && inside(member, level) != inside(other, level) &&
-          std::max(inside(member, level), inside(other, level)) < 8)
+          std::max(inside(member, level), inside(other, level)) < stepped_.target.fewest_points_inside)
         return false;
       bool fits = true;
       for_each_load(member, [&](const Node& load) {
@@ -99,12 +99,13 @@ class TreeBuilder {
     return true;
   }
 
-  // Points inside one iteration of a loop, counted up to 8: more make no difference.
+  // Points inside one iteration of a loop, counted as far as they make a difference.
   int64_t inside(const Member& member, size_t level) {
+    const int64_t enough = stepped_.target.fewest_points_inside;
     int64_t points = 1;
     for (size_t i = level + 1; i < member.sequence.size(); ++i)
-      points = std::min<int64_t>(8, points * nodes().extent(member.sequence[i]));
-    if (member.folded.tiled) points = 8;
+      points = std::min<int64_t>(enough, points * nodes().extent(member.sequence[i]));
+    if (member.folded.tiled) points = enough;
     return points;
   }
 

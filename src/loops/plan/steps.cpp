@@ -12,13 +12,6 @@
 namespace lightline::loops::plan {
 namespace {
 
-// An expression larger than this is stored, not folded into its reader.
-constexpr int largest_inlined = 256;
-// Reductions of up to this many points are written out as one expression, if it stays small.
-constexpr int64_t most_unrolled_points = 16;
-constexpr int64_t largest_unrolled = 192;
-constexpr size_t most_computes_in_step = 32;
-
 // An array that readers compute for themselves.
 struct Inlined {
   std::vector<VarId> dims;
@@ -36,7 +29,7 @@ bool is_transcendental(const Node& node) {
 }
 
 // Arithmetic in one evaluation; address arithmetic and plain conversions are free.
-int work_of(const Nodes& nodes, NodeId root) {
+int work_of(const Nodes& nodes, const Target& target, NodeId root) {
   int work = 0;
   std::unordered_set<NodeId> seen{root};
   std::vector<NodeId> stack{root};
@@ -46,11 +39,11 @@ int work_of(const Nodes& nodes, NodeId root) {
     if (node.kind == NodeKind::load) {
       const bool indirect = std::ranges::any_of(
           nodes.operands(node), [&](NodeId subscript) { return contains(nodes, subscript, NodeKind::load); });
-      work += indirect ? 2 : 0;
+      work += indirect ? target.gather_work : 0;
       continue;
     }
-    if (node.kind == NodeKind::call) work += is_transcendental(node) ? 8 : 1;
-    if (node.kind == NodeKind::cast && compute_type(node.target) != node.target) work += 2;
+    if (node.kind == NodeKind::call) work += is_transcendental(node) ? target.transcendental_work : 1;
+    if (node.kind == NodeKind::cast && compute_type(node.target) != node.target) work += target.conversion_work;
     nodes.for_each_child(node, [&](NodeId child) {
       if (seen.insert(child).second) stack.push_back(child);
     });
@@ -60,9 +53,10 @@ int work_of(const Nodes& nodes, NodeId root) {
 
 class StepBuilder {
  public:
-  explicit StepBuilder(const Program& program)
+  StepBuilder(const Program& program, const Target& target)
       : program_(program),
-        stepped_(program),
+        target_(target),
+        stepped_(program, target),
         uses_(find_uses(program)),
         inlined_(program.arrays.size()),
         producer_(program.arrays.size(), -1),
@@ -205,7 +199,7 @@ class StepBuilder {
       folded.body = expression(compute.body);
       if (folded.reducer != Reducer::none) reduce(folded);
     }
-    classify(stepped_.nodes, program_, folded);
+    classify(stepped_, folded);
     if (folded.reducer == Reducer::none && should_inline(compute, folded)) {
       const DType dtype = program_.arrays[folded.result].dtype;
       inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
@@ -230,11 +224,14 @@ class StepBuilder {
       return;
     }
     int64_t count = 1;
-    for (const VarId var : folded.reduced) count *= std::min<int64_t>(nodes().extent(var), most_unrolled_points + 1);
+    for (const VarId var : folded.reduced)
+      count *= std::min<int64_t>(nodes().extent(var), target_.most_written_out_points + 1);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
     const bool rounded = compute_type(folded.accumulator) != folded.accumulator;
-    if (positions || (rounded && count > 1) || count > most_unrolled_points || count * size > largest_unrolled) return;
+    if (positions || (rounded && count > 1) || count > target_.most_written_out_points ||
+        count * size > target_.largest_written_out_nodes)
+      return;
     const NodeId body = folded.body;
     NodeId sum = none;
     for (int64_t point = 0; point < count; ++point) {
@@ -273,11 +270,11 @@ class StepBuilder {
       return use.others == 0 && use.reads == 1 && reads_each_once(compute, use);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node&, NodeId) { ++size; });
-    if (size > largest_inlined) return false;
-    const int work = work_of(nodes(), folded.body);
+    if (size > target_.largest_folded_nodes) return false;
+    const int work = work_of(nodes(), target_, folded.body);
     if (compute.is_view || work == 0) return true;
     if (use.others > 0 || use.reads > 1 || use.crosses_block || use.reader == nullptr) return false;
-    return work <= 2 || use.reader_points <= double(size_of(program_.arrays[compute.result].shape));
+    return work <= target_.cheap_work || use.reader_points <= double(size_of(program_.arrays[compute.result].shape));
   }
 
   // The one reader reads every element, each at its own point: what is checked here is checked there.
@@ -310,8 +307,7 @@ class StepBuilder {
 
   // A compute joins the step of its last producer, or a later one that reads the same arrays, or starts its own.
   void place(FoldedCompute folded, std::vector<Step>& steps) {
-    if (auto contraction = find_contraction(stepped_.nodes, program_, folded))
-      return append(steps, std::move(*contraction));
+    if (auto contraction = find_contraction(stepped_, folded)) return append(steps, std::move(*contraction));
     int earliest = -1;
     std::vector<int> candidates;
     if (!folded.is_empty)
@@ -327,11 +323,10 @@ class StepBuilder {
       Step& step = steps[size_t(at)];
       auto* nest = std::get_if<NestStep>(&step.node);
       auto* contraction = std::get_if<ContractionStep>(&step.node);
-      if (nest != nullptr && nest->computes.size() < most_computes_in_step &&
-          can_join(nodes(), program_, *nest, folded))
+      if (nest != nullptr && nest->computes.size() < target_.most_statements && can_join(stepped_, *nest, folded))
         nest->computes.push_back(std::move(folded));
-      else if (contraction != nullptr && contraction->epilogue.size() < most_computes_in_step &&
-               can_follow(nodes(), program_, *contraction, folded))
+      else if (contraction != nullptr && contraction->epilogue.size() < target_.most_statements &&
+               can_follow(stepped_, *contraction, folded))
         contraction->epilogue.push_back(std::move(folded));
       else
         continue;
@@ -390,7 +385,7 @@ class StepBuilder {
     inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
     if (uses_.arrays[constant.result].others == 0 || size_of(array.shape) == 0) return;
     folded.body = value;
-    classify(stepped_.nodes, program_, folded);
+    classify(stepped_, folded);
     place(std::move(folded), steps);
   }
 
@@ -413,6 +408,7 @@ class StepBuilder {
   Nodes& nodes() { return stepped_.nodes; }
 
   const Program& program_;
+  const Target& target_;
   SteppedProgram stepped_;
   ArrayUses uses_;
   std::vector<Inlined> inlined_;
@@ -433,7 +429,9 @@ void collect(const std::vector<Statement>& statements, std::vector<const Opaque*
 
 }  // namespace
 
-Result<SteppedProgram> make_steps(const Program& program) { return StepBuilder(program).run(); }
+Result<SteppedProgram> make_steps(const Program& program, const Target& target) {
+  return StepBuilder(program, target).run();
+}
 
 std::vector<const Opaque*> opaque_statements(const Program& program) {
   std::vector<const Opaque*> list;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "loops/plan/nodes.h"
+#include "loops/plan/target.h"
 
 namespace lightline::loops::plan {
 
@@ -85,9 +86,10 @@ struct Step {
 };
 
 struct SteppedProgram {
-  explicit SteppedProgram(const Program& source)
-      : program(source), nodes(source), constant(source.arrays.size(), nullptr) {}
+  SteppedProgram(const Program& source, const Target& machine)
+      : program(source), target(machine), nodes(source), constant(source.arrays.size(), nullptr) {}
   const Program& program;
+  const Target& target;
   Nodes nodes;
   std::vector<Step> steps;
   std::vector<const Constant*> constant;  // by array: its values, if it is a table of them
@@ -96,7 +98,7 @@ struct SteppedProgram {
 // Which arrays have memory of their own, by array; the others live inside one step.
 using Stored = std::vector<bool>;
 
-Result<SteppedProgram> make_steps(const Program& program);
+Result<SteppedProgram> make_steps(const Program& program, const Target& target = generic_cpu());
 
 // Opaque statements in the order of the text; a step's number is its place here.
 std::vector<const Opaque*> opaque_statements(const Program& program);
@@ -107,12 +109,12 @@ std::vector<ArrayId> defined_by(const Step& step);
 
 // ---- parts of make_steps ----
 // Chooses how the innermost loop runs and sets points and cost.
-void classify(Nodes& nodes, const Program& program, FoldedCompute& folded);
+void classify(SteppedProgram& stepped, FoldedCompute& folded);
 // Whether `folded` may run inside the outermost loop of `step`, and gains from it.
-bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const FoldedCompute& folded);
+bool can_join(const SteppedProgram& stepped, const NestStep& step, const FoldedCompute& folded);
 // A contraction worth packing, if the compute is one.
-std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program& program, const FoldedCompute& folded);
-bool can_follow(const Nodes& nodes, const Program& program, const ContractionStep& step, const FoldedCompute& folded);
+std::optional<ContractionStep> find_contraction(SteppedProgram& stepped, const FoldedCompute& folded);
+bool can_follow(const SteppedProgram& stepped, const ContractionStep& step, const FoldedCompute& folded);
 
 // Row-major strides of an array, in elements.
 std::vector<int64_t> row_major(const Shape& shape);
