@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "loops/plan/kernels.h"
+
 namespace lightline::loops::plan {
 namespace {
 
@@ -249,17 +251,6 @@ class TreeBuilder {
   Tree tree_;
   size_t turns_ = 0;
 };
-
-// Whether a node still takes the merged variable apart.
-bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
-  bool found = false;
-  nodes.for_each(root, [&](const Node& node, NodeId) {
-    if (node.kind != NodeKind::call || (node.function != Function::div && node.function != Function::mod)) return;
-    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) &&
-             nodes[node.args[1]].literal.integer == inner;
-  });
-  return found;
-}
 
 bool merge_pair(SteppedProgram& stepped, Tree& tree, Nest& outer, Nest& inner) {
   Nodes& nodes = stepped.nodes;
