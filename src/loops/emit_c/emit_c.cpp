@@ -9,7 +9,7 @@
 
 #include "loops/emit_c/function.h"
 #include "loops/emit_c/prelude.h"
-#include "loops/plan/layout.h"
+#include "loops/plan/planned.h"
 
 namespace lightline::loops {
 namespace {
@@ -92,11 +92,11 @@ class StepFunctions {
 
 class ProgramWriter {
  public:
-  ProgramWriter(const Program& program, SteppedProgram stepped, std::string symbol, StepFunctions& functions)
-      : program_(program),
-        stepped_(std::move(stepped)),
-        layout_(make_layout(stepped_)),
-        kernels_(make_kernels(stepped_, layout_)),
+  ProgramWriter(PlannedProgram& planned, std::string symbol, StepFunctions& functions)
+      : program_(planned.stepped.program),
+        stepped_(planned.stepped),
+        layout_(planned.layout),
+        kernels_(planned.kernels),
         symbol_(std::move(symbol)),
         functions_(functions) {}
 
@@ -270,14 +270,30 @@ class ProgramWriter {
   }
 
   const Program& program_;
-  SteppedProgram stepped_;
-  Layout layout_;
-  std::vector<Kernel> kernels_;
+  SteppedProgram& stepped_;
+  const Layout& layout_;
+  const std::vector<Kernel>& kernels_;
   size_t next_kernel_ = 0;
   std::string symbol_;
   StepFunctions& functions_;
   std::string tables_;
 };
+
+std::string translation_unit(std::vector<PlannedProgram> planned, std::string_view symbol) {
+  StepFunctions functions;
+  std::string text;
+  for (size_t i = 0; i < planned.size(); ++i) {
+    const std::string name = planned.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i);
+    text += ProgramWriter(planned[i], name, functions).run();
+  }
+  std::string prelude;
+  for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
+  const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
+  const ProductBlocking& blocking = generic_cpu().product;
+  if (uses("ll_multiply_f32")) prelude += product_prelude(blocking, "float", "f32");
+  if (uses("ll_multiply_f64")) prelude += product_prelude(blocking, "double", "f64");
+  return prelude + indent(functions.text()) + text;
+}
 
 }  // namespace
 
@@ -285,22 +301,20 @@ Result<std::string> emit_c(const Program& program, std::string_view symbol) {
   return emit_c(std::vector<const Program*>{&program}, symbol);
 }
 
+Result<std::string> emit_c(const Program& program, const Schedule& schedule, std::string_view symbol) {
+  std::vector<PlannedProgram> planned;
+  LL_TRY(PlannedProgram followed, plan_program(program, schedule));
+  planned.push_back(std::move(followed));
+  return translation_unit(std::move(planned), symbol);
+}
+
 Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
-  const Target& target = generic_cpu();
-  StepFunctions functions;
-  std::string text;
-  for (size_t i = 0; i < programs.size(); ++i) {
-    LL_TRY(SteppedProgram stepped, make_steps(*programs[i], target));
-    text += ProgramWriter(*programs[i], std::move(stepped),
-                          programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions)
-                .run();
+  std::vector<PlannedProgram> planned;
+  for (const Program* program : programs) {
+    LL_TRY(PlannedProgram each, plan_program(*program));
+    planned.push_back(std::move(each));
   }
-  std::string prelude;
-  for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
-  const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
-  if (uses("ll_multiply_f32")) prelude += product_prelude(target.product, "float", "f32");
-  if (uses("ll_multiply_f64")) prelude += product_prelude(target.product, "double", "f64");
-  return prelude + indent(functions.text()) + text;
+  return translation_unit(std::move(planned), symbol);
 }
 
 }  // namespace lightline::loops

@@ -50,8 +50,7 @@ int score(SteppedProgram& stepped, const std::vector<Node>& loads, VarId var) {
 void choose_reduction_order(SteppedProgram& stepped, FoldedCompute& folded, const std::vector<Node>& loads) {
   const Target& target = stepped.target;
   const Nodes& nodes = stepped.nodes;
-  const bool in_order = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin ||
-                        compute_type(folded.accumulator) != folded.accumulator;
+  const bool in_order = reduces_in_order(folded);
   const auto value = [&](VarId var) {
     return score(stepped, loads, var) - (nodes.extent(var) < target.short_row_elements ? target.short_row_penalty : 0);
   };
@@ -63,8 +62,6 @@ void choose_reduction_order(SteppedProgram& stepped, FoldedCompute& folded, cons
     folded.tiled = along_row >= along_reduction && nodes.extent(folded.loops.back()) >= target.shortest_totals_row;
   }
   if (!folded.tiled && !in_order) std::rotate(best, best + 1, folded.reduced.end());
-  const bool vector_order = !in_order || folded.tiled;
-  folded.scalar_only = !vector_order;
 }
 
 VarId transposed_loop(SteppedProgram& stepped, const FoldedCompute& folded, const std::vector<Node>& loads) {
@@ -106,21 +103,24 @@ size_t common_depth(const Nodes& nodes, const FoldedCompute& producer, const Fol
   return depth;
 }
 
-// A scan that reads its past at other points of a loop around it must be the outermost itself.
-void choose_scan_order(const Nodes& nodes, FoldedCompute& folded) {
+}  // namespace
+
+bool finds_own_past(const Nodes& nodes, const FoldedCompute& folded) {
   const auto scan = std::ranges::find(folded.loops, folded.scan);
-  if (scan == folded.loops.end()) return;
   bool stays = true;
   for_each_load(nodes, folded.body, [&](const Node& load) {
     if (load.array == folded.result)
       stays &= reads_same_iteration(nodes, load, folded, size_t(scan - folded.loops.begin()), folded.loops);
   });
-  if (!stays) std::rotate(folded.loops.begin(), scan, scan + 1);
+  return stays;
 }
 
-}  // namespace
+bool reduces_in_order(const FoldedCompute& folded) {
+  return folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin ||
+         compute_type(folded.accumulator) != folded.accumulator;
+}
 
-void classify(SteppedProgram& stepped, FoldedCompute& folded) {
+void measure(const SteppedProgram& stepped, FoldedCompute& folded) {
   const Nodes& nodes = stepped.nodes;
   folded.points = 1;
   for (const VarId var : folded.loops) folded.points *= double(nodes.extent(var));
@@ -131,12 +131,26 @@ void classify(SteppedProgram& stepped, FoldedCompute& folded) {
       folded.cost += info(node.function).transcendental_ops > 0 ? stepped.target.transcendental_work : 1;
     if (node.kind == NodeKind::load || node.kind == NodeKind::cast) folded.cost += 1;
   });
-  choose_scan_order(nodes, folded);
-  const std::vector<Node> loads = loads_of(nodes, folded.body);
+}
+
+// A scan that reads its past at other points of a loop around it must be the outermost itself.
+void choose_order(SteppedProgram& stepped, FoldedCompute& folded) {
+  if (folded.is_empty) return;
+  if (const auto scan = std::ranges::find(folded.loops, folded.scan);
+      scan != folded.loops.end() && !finds_own_past(stepped.nodes, folded))
+    std::rotate(folded.loops.begin(), scan, scan + 1);
+  const std::vector<Node> loads = loads_of(stepped.nodes, folded.body);
   if (folded.reducer == Reducer::none)
     folded.transposed = transposed_loop(stepped, folded, loads);
   else if (!folded.reduced.empty())
     choose_reduction_order(stepped, folded, loads);
+}
+
+void finish_order(const SteppedProgram& stepped, FoldedCompute& folded) {
+  if (folded.is_empty) return;
+  const Nodes& nodes = stepped.nodes;
+  if (folded.reducer != Reducer::none && !folded.reduced.empty())
+    folded.scalar_only = reduces_in_order(folded) && !folded.tiled;
   const bool innermost_is_row = folded.tiled || folded.reduced.empty();
   if (innermost_is_row && folded.loops.empty()) return;
   const VarId innermost = innermost_is_row ? folded.loops.back() : folded.reduced.back();
@@ -213,34 +227,41 @@ bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, Contr
 
 }  // namespace
 
-std::optional<ContractionStep> find_contraction(SteppedProgram& stepped, const FoldedCompute& folded) {
-  Nodes& nodes = stepped.nodes;
-  const ProductBlocking& least = stepped.target.product;
+std::vector<ContractionStep> possible_contractions(SteppedProgram& stepped, const FoldedCompute& folded) {
+  std::vector<ContractionStep> list;
   if (folded.reducer != Reducer::sum || folded.reduced.empty() || folded.scan != none || folded.loops.size() < 2)
-    return std::nullopt;
-  if (folded.accumulator != DType::f32 && folded.accumulator != DType::f64) return std::nullopt;
+    return list;
+  if (folded.accumulator != DType::f32 && folded.accumulator != DType::f64) return list;
+  Nodes& nodes = stepped.nodes;
   ContractionStep step;
   step.folded = folded;
   step.type = folded.accumulator;
   step.k = folded.reduced;
   std::vector<NodeId> factors;
   flatten_product(nodes, folded.body, factors);
-  if (factors.size() < 2 || factors.size() > least.most_factors) return std::nullopt;
-  for (size_t i = folded.loops.size(); i-- > 0;) {
-    if (!split(nodes, factors, folded.loops[i], step)) continue;
-    double m = product(nodes, step.m), n = product(nodes, step.n);
-    const double k = product(nodes, step.k);
-    if (n < least.fewest_columns && m > n) {
+  if (factors.size() < 2 || factors.size() > stepped.target.product.most_factors) return list;
+  for (size_t i = folded.loops.size(); i-- > 0;)
+    if (split(nodes, factors, folded.loops[i], step)) {
+      list.push_back(step);
       std::swap(step.m, step.n);
       std::swap(step.a, step.b);
-      std::swap(m, n);
+      list.push_back(step);
     }
-    if (m < least.fewest_rows || n < least.fewest_columns || k < least.fewest_depth ||
-        m * n * k < least.fewest_products)
-      return std::nullopt;
-    return step;
-  }
-  return std::nullopt;
+  return list;
+}
+
+std::optional<ContractionStep> find_contraction(SteppedProgram& stepped, const FoldedCompute& folded) {
+  const std::vector<ContractionStep> list = possible_contractions(stepped, folded);
+  if (list.empty()) return std::nullopt;
+  const Nodes& nodes = stepped.nodes;
+  const ProductBlocking& least = stepped.target.product;
+  const bool swaps =
+      product(nodes, list[0].n) < least.fewest_columns && product(nodes, list[0].m) > product(nodes, list[0].n);
+  const ContractionStep& step = list[swaps ? 1 : 0];
+  const double m = product(nodes, step.m), n = product(nodes, step.n), k = product(nodes, step.k);
+  if (m < least.fewest_rows || n < least.fewest_columns || k < least.fewest_depth || m * n * k < least.fewest_products)
+    return std::nullopt;
+  return step;
 }
 
 bool can_follow(const SteppedProgram& stepped, const ContractionStep& step, const FoldedCompute& folded) {

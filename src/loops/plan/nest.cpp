@@ -11,7 +11,7 @@ namespace {
 class TreeBuilder {
  public:
   TreeBuilder(SteppedProgram& stepped, const NestStep& step, const Stored& stored)
-      : stepped_(stepped), stored_(stored) {
+      : stepped_(stepped), step_(step), stored_(stored) {
     for (const FoldedCompute& folded : step.computes) {
       Member member;
       member.folded = folded;
@@ -28,10 +28,11 @@ class TreeBuilder {
   Tree run() {
     std::vector<size_t> all(tree_.members.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    tree_.items = build(all, 0);
+    tree_.items = step_.lines.empty() ? build(all, 0) : build_as_told();
     for (Item& item : tree_.items) trace(item, {});
     for (Member& member : tree_.members) rename(member);
     for (Member& member : tree_.members) place(member);
+    note_rows();
     for (Member& member : tree_.members) place_in_host(member);
     for (Member& member : tree_.members) flatten(member);
     return std::move(tree_);
@@ -68,6 +69,40 @@ class TreeBuilder {
     for (Item& item : items)
       if (item.nest) item.nest->items = build(item.nest->members, level + 1);
     return items;
+  }
+
+  std::vector<Item> build_as_told() {
+    std::vector<Item> items;
+    std::vector<Nest*> open;
+    for (const TreeLine& line : step_.lines) {
+      const std::vector<VarId>& sequence = tree_.members[line.compute].sequence;
+      open.resize(line.shared);
+      while (open.size() < sequence.size()) {
+        Item& item = (open.empty() ? items : open.back()->items).emplace_back();
+        item.member = line.compute;
+        item.nest = std::make_unique<Nest>();
+        item.nest->var = sequence[open.size()];
+        item.nest->level = open.size();
+        open.push_back(item.nest.get());
+      }
+      Item leaf;
+      leaf.member = line.compute;
+      (open.empty() ? items : open.back()->items).push_back(std::move(leaf));
+      for (Nest* nest : open) nest->members.insert(std::ranges::lower_bound(nest->members, line.compute), line.compute);
+    }
+    return items;
+  }
+
+  void note_rows() {
+    tree_.rows.resize(tree_.members.size());
+    for (size_t id = 0; id < tree_.members.size(); ++id)
+      tree_.rows[tree_.members[id].turn] = {id, 0, tree_.members[id].shared};
+    for (size_t i = 1; i < tree_.rows.size(); ++i) {
+      const auto &before = tree_.members[tree_.rows[i - 1].member].path,
+                 &path = tree_.members[tree_.rows[i].member].path;
+      uint32_t& shared = tree_.rows[i].shared;
+      while (shared < path.size() && shared < before.size() && path[shared] == before[shared]) ++shared;
+    }
   }
 
   template <class Visit>
@@ -247,6 +282,7 @@ class TreeBuilder {
   static constexpr size_t no_dimension = SIZE_MAX;
 
   SteppedProgram& stepped_;
+  const NestStep& step_;
   const Stored& stored_;
   Tree tree_;
   size_t turns_ = 0;
@@ -289,6 +325,7 @@ bool merge_pair(SteppedProgram& stepped, Tree& tree, Nest& outer, Nest& inner) {
     if (member.shared > inner.level) --member.shared;
   }
   outer.var = merged;
+  outer.merged += inner.merged;
   std::vector<Item> items = std::move(inner.items);
   outer.items = std::move(items);
   return true;

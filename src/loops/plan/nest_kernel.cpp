@@ -132,7 +132,7 @@ class NestPlanner {
     const VarId along = member.folded.transposed, row = member.folded.loops.back();
     for (const VarId var : member.folded.loops)
       if (var != along && var != row) kernel_.task_vars.push_back(var);
-    kernel_.piece = target_.transposed_block;
+    kernel_.piece = member.folded.tile != 0 ? member.folded.tile : target_.transposed_block;
     kernel_.pieces = pieces_of(nodes().extent(along), kernel_.piece) * pieces_of(nodes().extent(row), kernel_.piece);
   }
 
@@ -155,6 +155,7 @@ class NestPlanner {
 
   // Narrow where that makes tasks for threads.
   int64_t totals_row(const Member& member, int64_t outer_tasks) const {
+    if (member.folded.tile != 0) return member.folded.tile;
     const int64_t extent = nodes().extent(member.folded.loops.back()), multiple = target_.totals_row_multiple;
     const int64_t wanted =
         outer_tasks >= target_.wanted_tasks
