@@ -9,7 +9,7 @@
 
 #include "loops/emit_c/function.h"
 #include "loops/emit_c/prelude.h"
-#include "loops/plan/layout.h"
+#include "loops/plan/planned.h"
 
 namespace lightline::loops {
 namespace {
@@ -92,10 +92,11 @@ class StepFunctions {
 
 class ProgramWriter {
  public:
-  ProgramWriter(const Program& program, SteppedProgram stepped, std::string symbol, StepFunctions& functions)
-      : program_(program),
-        stepped_(std::move(stepped)),
-        layout_(make_layout(stepped_)),
+  ProgramWriter(PlannedProgram& planned, std::string symbol, StepFunctions& functions)
+      : program_(planned.stepped.program),
+        stepped_(planned.stepped),
+        layout_(planned.layout),
+        kernels_(planned.kernels),
         symbol_(std::move(symbol)),
         functions_(functions) {}
 
@@ -171,8 +172,8 @@ class ProgramWriter {
       values += std::to_string(byte_size(dtype) == 2 ? one.as<uint16_t>()[0] : one.as<uint8_t>()[0]);
     }
     if (values.empty()) values = "0";
-    tables_ += fmt::format("static const {} {}_table{}[] __attribute__((aligned(64))) = {{\n{}\n}};\n\n",
-                           storage_type(dtype), symbol_, constant.result, values);
+    tables_ += fmt::format("static const {} {}_table{}[] __attribute__((aligned({}))) = {{\n{}\n}};\n\n",
+                           storage_type(dtype), symbol_, constant.result, stepped_.target.cache_line_bytes, values);
   }
 
   void outputs(std::string& body) {
@@ -191,12 +192,13 @@ class ProgramWriter {
   void steps(const std::vector<Step>& list, std::string& body) {
     for (const Step& step : list) {
       const std::string name(StepFunctions::step_name);
-      if (const auto* nest = std::get_if<NestStep>(&step.node))
+      const Kernel& kernel = kernels_[next_kernel_++];
+      if (const auto* nest = std::get_if<NestKernel>(&kernel))
         call(emit_nest(stepped_, *nest, layout_.stored, name), body);
-      else if (const auto* contraction = std::get_if<ContractionStep>(&step.node))
-        call(emit_contraction(stepped_, *contraction, layout_.stored, name), body);
-      else if (const auto* scatter = std::get_if<ScatterStep>(&step.node))
-        call(emit_scatter(stepped_, *scatter, name), body);
+      else if (const auto* product = std::get_if<ProductKernel>(&kernel))
+        call(emit_product(stepped_, *product, layout_.stored, name), body);
+      else if (const auto* scatter = std::get_if<ScatterKernel>(&kernel))
+        call(emit_scatter(stepped_, std::get<ScatterStep>(step.node), *scatter, name), body);
       else if (const auto* opaque = std::get_if<OpaqueStep>(&step.node))
         call(*opaque, body);
       else
@@ -268,15 +270,29 @@ class ProgramWriter {
   }
 
   const Program& program_;
-  SteppedProgram stepped_;
-  Layout layout_;
+  SteppedProgram& stepped_;
+  const Layout& layout_;
+  const std::vector<Kernel>& kernels_;
+  size_t next_kernel_ = 0;
   std::string symbol_;
   StepFunctions& functions_;
   std::string tables_;
 };
 
-std::string put_type(std::string_view text, std::string_view type, std::string_view suffix) {
-  return replace_all(replace_all(std::string(text), "@T@", type), "@N@", suffix);
+std::string translation_unit(std::vector<PlannedProgram> planned, std::string_view symbol) {
+  StepFunctions functions;
+  std::string text;
+  for (size_t i = 0; i < planned.size(); ++i) {
+    const std::string name = planned.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i);
+    text += ProgramWriter(planned[i], name, functions).run();
+  }
+  std::string prelude;
+  for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
+  const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
+  const ProductBlocking& blocking = generic_cpu().product;
+  if (uses("ll_multiply_f32")) prelude += product_prelude(blocking, "float", "f32");
+  if (uses("ll_multiply_f64")) prelude += product_prelude(blocking, "double", "f64");
+  return prelude + indent(functions.text()) + text;
 }
 
 }  // namespace
@@ -285,21 +301,20 @@ Result<std::string> emit_c(const Program& program, std::string_view symbol) {
   return emit_c(std::vector<const Program*>{&program}, symbol);
 }
 
+Result<std::string> emit_c(const Program& program, const Schedule& schedule, std::string_view symbol) {
+  std::vector<PlannedProgram> planned;
+  LL_TRY(PlannedProgram followed, plan_program(program, schedule));
+  planned.push_back(std::move(followed));
+  return translation_unit(std::move(planned), symbol);
+}
+
 Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
-  StepFunctions functions;
-  std::string text;
-  for (size_t i = 0; i < programs.size(); ++i) {
-    LL_TRY(SteppedProgram stepped, make_steps(*programs[i]));
-    text += ProgramWriter(*programs[i], std::move(stepped),
-                          programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i), functions)
-                .run();
+  std::vector<PlannedProgram> planned;
+  for (const Program* program : programs) {
+    LL_TRY(PlannedProgram each, plan_program(*program));
+    planned.push_back(std::move(each));
   }
-  std::string prelude;
-  for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
-  const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
-  if (uses("ll_multiply_f32")) prelude += put_type(prelude_product, "float", "f32");
-  if (uses("ll_multiply_f64")) prelude += put_type(prelude_product, "double", "f64");
-  return prelude + indent(functions.text()) + text;
+  return translation_unit(std::move(planned), symbol);
 }
 
 }  // namespace lightline::loops

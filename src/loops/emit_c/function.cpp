@@ -87,7 +87,7 @@ bool keeps_nan(Reducer reducer, DType accumulator) {
 }
 
 std::string reduction_clause(Reducer reducer, DType accumulator, const std::string& total) {
-  if (is_rounded(accumulator) || accumulator == DType::c64) return "";
+  if (!combines_in_any_order(reducer, accumulator)) return "";
   std::string_view operation;
   switch (reducer) {
     case Reducer::sum: operation = "+"; break;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "loops/emit_c/writer.h"
-#include "loops/plan/steps.h"
+#include "loops/plan/kernels.h"
 
 namespace lightline::loops::c {
 
@@ -18,15 +18,14 @@ struct StepFunction {
   std::vector<VarId> counters;
 };
 
-StepFunction emit_nest(SteppedProgram& stepped, const NestStep& step, const Stored& stored, const std::string& name);
-StepFunction emit_contraction(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored,
-                              const std::string& name);
-StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const std::string& name);
+StepFunction emit_nest(SteppedProgram& stepped, const NestKernel& kernel, const Stored& stored,
+                       const std::string& name);
+StepFunction emit_product(SteppedProgram& stepped, const ProductKernel& kernel, const Stored& stored,
+                          const std::string& name);
+StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const ScatterKernel& kernel,
+                          const std::string& name);
 
 // ---- shared by the emitters ----
-// Work in points below which threads do not pay.
-inline constexpr double parallel_points = 1e5;
-
 inline std::string array_name(ArrayId array) { return std::string(1, 'a').append(std::to_string(array)); }
 // Puts parameters and the final check around a body. `written` arrays are not const.
 StepFunction wrap_function(const Program& program, const std::string& name, const Writer& writer,

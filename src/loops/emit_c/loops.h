@@ -8,43 +8,34 @@
 
 #include "loops/emit_c/function.h"
 #include "loops/emit_c/row.h"
-#include "loops/plan/nest.h"
+#include "loops/plan/kernels.h"
 
 namespace lightline::loops::c {
 
 class NestWriter {
  public:
-  NestWriter(SteppedProgram& stepped, const NestStep& step, const Stored& stored);
+  NestWriter(SteppedProgram& stepped, const NestKernel& kernel, const Stored& stored);
   StepFunction run(const std::string& name);
 
  private:
-  struct Digit {  // a loop whose variable is decoded from the task number
-    VarId var;
-    int64_t extent;
-  };
-
   Nodes& nodes() { return stepped_.nodes; }
   const Array& array(const Member& member) const { return stepped_.program.arrays[member.folded.result]; }
 
   // ---- threads ----
   void prepare();
-  void add_buffer(ArrayId id, DType type, int64_t elements);
-  void root(Item& item);
-  std::vector<Nest*> free_loops(Item& item);
-  bool is_free(const Nest& nest) const;
-  bool is_innermost(const Nest& nest) const;
-  void tasks(const std::vector<Digit>& digits, int64_t pieces, const std::function<void()>& body);
+  void declare(const Buffer& buffer);
+  void root();
+  std::pair<std::string, std::string> piece(int64_t extent) const;
+  void tasks(const std::function<void()>& body);
   void sequential(const std::function<void()>& body);
-  bool reduces_in_parts(const Nest& nest) const;
-  void partial_reductions(Nest& nest);
+  void partial_reductions();
   void transposed(const Member& member);
 
   // ---- loops ----
-  void emit(Item& item);
-  void nest(Nest& nest);
-  void loop(Nest& nest, const std::string& from, const std::string& to);
-  void row(Nest& nest, const std::string& from, const std::string& to);
-  int64_t tile_width(const Member& member, int64_t outer_tasks) const;
+  void emit(const Item& item);
+  void nest(const Nest& nest);
+  void loop(const Nest& nest, const std::string& from, const std::string& to);
+  void row(const Nest& nest, const std::string& from, const std::string& to);
   void tiled(const Member& member, int64_t width);
   void tile(const Member& member, const std::string& from, const std::string& to, int64_t width);
 
@@ -70,13 +61,11 @@ class NestWriter {
   NodeId flat_position(const Member& member);
 
   SteppedProgram& stepped_;
+  const NestKernel& kernel_;
+  const Tree& tree_;
   const Stored& stored_;
-  Tree tree_;
   Writer writer_;
-  bool is_parallel_ = false;
   std::string buffers_;  // declarations of each thread's rows
-  int64_t stack_used_ = 0;
-  int64_t heap_used_ = 0;
   std::vector<ArrayId> written_;
   std::unordered_map<const Nest*, size_t> scope_of_;
 };

@@ -1,26 +1,22 @@
 #include "loops/emit_c/prelude.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/error.h"
+
 namespace lightline::loops::c {
+namespace {
 
 // Panels of LL_MR rows and LL_NR columns lie packed, k-major. The smaller factor is packed once, the larger one block by
 // block beside the thread that uses it: a column panel stays in the first cache, a block of rows in the second.
 // How k is cut does not depend on the number of threads, so neither does the result.
-const std::string_view prelude_product = R"(#ifndef LL_MR
-#if defined(__AVX512F__)
-#define LL_VECTOR_BYTES 64
-#define LL_MR 8
-#elif defined(__AVX__)
-#define LL_VECTOR_BYTES 32
-#define LL_MR 6
-#elif defined(__aarch64__)
-#define LL_VECTOR_BYTES 16
-#define LL_MR 8
-#else
-#define LL_VECTOR_BYTES 16
-#define LL_MR 4
-#endif
-#define LL_KC (24576 / (2 * LL_VECTOR_BYTES))
-#define LL_PREPACKED ((int64_t)1 << 26) /* elements packed at once, at most */
+constexpr std::string_view product_text = R"(#ifndef LL_MR
+@REGISTERS@#define LL_KC (@PANEL_BYTES@ / (2 * LL_VECTOR_BYTES))
+#define LL_PREPACKED ((int64_t)1 << @PACKED@) /* elements packed at once, at most */
 LL_FN int64_t ll_blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 /* The block size nearest to `most` that cuts evenly, in whole panels. */
 LL_FN int64_t ll_even_block(int64_t size, int64_t most, int64_t panel) {
@@ -64,15 +60,15 @@ static __attribute__((noinline, unused)) void ll_kernel_@N@(int64_t k, const @T@
 static __attribute__((noinline, unused)) int ll_multiply_@N@(const struct ll_host* H, const struct ll_product_@N@* P) {
   const int64_t m = P->m, n = P->n, k = P->k, nr = LL_NR_@N@;
   const int64_t kc = ll_blocks(k, ll_blocks(k, LL_KC));
-  const int threads = (double)P->batch * m * n * k > 1e6 ? LL_THREADS : 1;
+  const int threads = (double)P->batch * m * n * k > @PARALLEL@ ? LL_THREADS : 1;
   const int64_t m_panels = ll_blocks(m, LL_MR), n_panels = ll_blocks(n, nr);
   const int small_a = m_panels * LL_MR <= n_panels * nr;
   const int64_t packed_size = P->batch * k * (small_a ? m_panels * LL_MR : n_panels * nr);
   const int prepacks = packed_size <= LL_PREPACKED;
   const int once_a = prepacks && small_a, once_b = prepacks && !small_a;
-  int64_t mc = ll_even_block(m, once_b ? 128 : 336, LL_MR), nc = ll_even_block(n, once_a ? 128 : 320, nr);
-  while (P->batch * ll_blocks(m, mc) * ll_blocks(n, nc) < 4 * threads && (nc > nr || mc > 8 * LL_MR)) {
-    if (nc > nr && (nc >= mc || mc <= 8 * LL_MR)) nc = ll_blocks(nc / nr, 2) * nr;
+  int64_t mc = ll_even_block(m, once_b ? @ROWS_PACKED@ : @ROWS@, LL_MR), nc = ll_even_block(n, once_a ? @COLUMNS_PACKED@ : @COLUMNS@, nr);
+  while (P->batch * ll_blocks(m, mc) * ll_blocks(n, nc) < @TASKS@ * threads && (nc > nr || mc > @PANELS@ * LL_MR)) {
+    if (nc > nr && (nc >= mc || mc <= @PANELS@ * LL_MR)) nc = ll_blocks(nc / nr, 2) * nr;
     else mc = ll_blocks(mc / LL_MR, 2) * LL_MR;
   }
   const int64_t m_blocks = ll_blocks(m, mc), n_blocks = ll_blocks(n, nc), tasks = P->batch * m_blocks * n_blocks;
@@ -118,5 +114,56 @@ static __attribute__((noinline, unused)) int ll_multiply_@N@(const struct ll_hos
 }
 
 )";
+
+std::string_view macro_of(std::string_view instruction_set) {
+  if (instruction_set == "avx512") return "__AVX512F__";
+  if (instruction_set == "avx") return "__AVX__";
+  LL_CHECK(instruction_set == "neon");
+  return "__aarch64__";
+}
+
+std::string register_text(const plan::ProductBlocking& blocking) {
+  std::string text;
+  for (const auto& [instruction_set, vector_bytes, rows] : blocking.registers) {
+    text += instruction_set.empty()
+                ? "#else\n"
+                : fmt::format("#{} defined({})\n", text.empty() ? "if" : "elif", macro_of(instruction_set));
+    text += fmt::format("#define LL_VECTOR_BYTES {}\n#define LL_MR {}\n", vector_bytes, rows);
+  }
+  return text + "#endif\n";
+}
+
+}  // namespace
+
+std::string product_prelude(const plan::ProductBlocking& blocking, std::string_view type, std::string_view suffix) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  const std::pair<std::string_view, std::string> values[] = {
+      {"@REGISTERS@", register_text(blocking)},
+      {"@PANEL_BYTES@", number(blocking.column_panel_bytes)},
+      {"@PACKED@", number(std::countr_zero(uint64_t(blocking.most_packed_elements)))},
+      {"@PARALLEL@", fmt::format("1e{}", std::lround(std::log10(blocking.parallel_products)))},
+      {"@ROWS_PACKED@", number(blocking.block_rows_packed)},
+      {"@ROWS@", number(blocking.block_rows)},
+      {"@COLUMNS_PACKED@", number(blocking.block_columns_packed)},
+      {"@COLUMNS@", number(blocking.block_columns)},
+      {"@TASKS@", number(blocking.tasks_per_thread)},
+      {"@PANELS@", number(blocking.fewest_row_panels)},
+      {"@T@", std::string(type)},
+      {"@N@", std::string(suffix)},
+  };
+  std::string text;
+  for (size_t at = 0; at < product_text.size();) {
+    const size_t mark = std::min(product_text.find('@', at), product_text.size());
+    text += product_text.substr(at, mark - at);
+    at = mark;
+    if (at == product_text.size()) break;
+    const auto known =
+        std::ranges::find_if(values, [&](const auto& each) { return product_text.substr(at).starts_with(each.first); });
+    LL_CHECK(known != std::end(values));
+    text += known->second;
+    at += known->first.size();
+  }
+  return text;
+}
 
 }  // namespace lightline::loops::c

@@ -9,50 +9,14 @@
 namespace lightline::loops::c {
 namespace {
 
-// A list of loops counted by one number, outermost first, and values that use them.
-struct Flat {
-  std::vector<VarId> vars;
-  std::vector<NodeId> values;
-};
-
-bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
-  bool found = false;
-  nodes.for_each(root, [&](const Node& node, NodeId) {
-    if (node.kind != NodeKind::call || (node.function != Function::div && node.function != Function::mod)) return;
-    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) &&
-             nodes[node.args[1]].literal.integer == inner;
-  });
-  return found;
-}
-
-// Makes one loop of two neighbours wherever all values allow it.
-void merge(Nodes& nodes, Flat& flat, std::vector<NodeId>& others) {
-  for (size_t i = flat.vars.size(); i-- > 1;) {
-    const VarId outer = flat.vars[i - 1], inner = flat.vars[i];
-    const int64_t width = nodes.extent(inner);
-    const VarId merged = nodes.add_var(nodes.extent(outer) * width);
-    const Substitution by{{outer, nodes.call(Function::div, DType::i64, nodes.var(merged), nodes.integer(width))},
-                          {inner, nodes.call(Function::mod, DType::i64, nodes.var(merged), nodes.integer(width))}};
-    std::vector<NodeId> values, rest;
-    for (const NodeId value : flat.values) values.push_back(nodes.substitute(value, by));
-    for (const NodeId value : others) rest.push_back(nodes.substitute(value, by));
-    const auto apart = [&](NodeId value) { return takes_apart(nodes, value, merged, width); };
-    if (std::ranges::any_of(values, apart) || std::ranges::any_of(rest, apart)) continue;
-    flat.values = std::move(values);
-    others = std::move(rest);
-    flat.vars[i - 1] = merged;
-    flat.vars.erase(flat.vars.begin() + ptrdiff_t(i));
-  }
-}
-
 class ProductWriter {
  public:
-  ProductWriter(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored, const std::string& name)
-      : stepped_(stepped), step_(step), stored_(stored), name_(name), results_(defined_by(Step{step})) {}
+  ProductWriter(SteppedProgram& stepped, const ProductKernel& kernel, const Stored& stored, const std::string& name)
+      : stepped_(stepped), kernel_(kernel), stored_(stored), name_(name) {}
 
   StepFunction run() {
-    const std::string a = pack("a", step_.a, step_.m, "LL_MR");
-    const std::string b = pack("b", step_.b, step_.n, fmt::format("LL_NR_{}", suffix(step_.type)));
+    const std::string a = pack("a", kernel_.a, "LL_MR");
+    const std::string b = pack("b", kernel_.b, fmt::format("LL_NR_{}", suffix(kernel_.type)));
     const std::string c = store();
     std::ranges::sort(counters_);
     counters_.erase(std::unique(counters_.begin(), counters_.end()), counters_.end());
@@ -78,25 +42,18 @@ class ProductWriter {
         fmt::format("LL_STEP int {}({}) {{\nconst struct {}_data data = {{{}}};\n", name_, parameters, name_, values);
     function.text +=
         fmt::format("const struct ll_product_{} product = {{{}, {}, {}, {}, &data, {}_pack_a, {}_pack_b, {}_store}};\n",
-                    suffix(step_.type), extent(step_.batch), extent(step_.m), extent(step_.n), extent(step_.k), name_,
-                    name_, name_);
+                    suffix(kernel_.type), kernel_.batch_size, kernel_.rows_size, kernel_.columns_size,
+                    kernel_.depth_size, name_, name_, name_);
     function.text +=
         fmt::format("const int failed = ll_multiply_{}(H, &product);\nreturn failed ? failed : {};\n}}\n\n",
-                    suffix(step_.type), has_checks_ ? "*H->failed" : "0");
+                    suffix(kernel_.type), has_checks_ ? "*H->failed" : "0");
     return function;
   }
 
  private:
   Nodes& nodes() { return stepped_.nodes; }
-  int64_t extent(const std::vector<VarId>& vars) {
-    int64_t product = 1;
-    for (const VarId var : vars) product *= nodes().extent(var);
-    return product;
-  }
-  bool is_written(ArrayId array) const { return std::ranges::find(results_, array) != results_.end(); }
-
-  NodeId flatten(NodeId value) {
-    return nodes().flatten(value, [&](ArrayId array) { return row_major(stepped_.program.arrays[array].shape); });
+  bool is_written(ArrayId array) const {
+    return std::ranges::find(kernel_.targets, array, &ProductTarget::array) != kernel_.targets.end();
   }
 
   Writer make_writer(const std::vector<NodeId>& values) {
@@ -159,61 +116,42 @@ class ProductWriter {
                         storage_type(stepped_.program.arrays[array].dtype), array_name(array), array_name(array));
   }
 
-  // Whether neighbours along the last of `vars` lie next to each other in every array that has them.
-  bool is_contiguous(const Flat& flat, NodeId value) {
-    bool contiguous = true, any = false;
-    nodes().for_each(value, [&](const Node& node, NodeId) {
-      if (node.kind != NodeKind::load) return;
-      const auto step = nodes().coefficient(nodes().operands(node)[0], flat.vars.back());
-      any |= step == 1;
-      contiguous &= step == 1 || step == 0;
-    });
-    return any && contiguous;
-  }
-
-  std::string pack(const std::string& side, NodeId factor, const std::vector<VarId>& lanes, const std::string& width) {
-    Flat lane{lanes, {flatten(factor)}}, depth{step_.k, {}};
-    std::vector<NodeId> nothing;
-    merge(nodes(), lane, nothing);
-    depth.values = lane.values;
-    merge(nodes(), depth, nothing);
-    const NodeId value = depth.values[0];
-    Writer writer = make_writer({value});
-    decode(writer, step_.batch, "batch", step_.batch.size());
-    const bool along_depth = !is_contiguous(lane, value) && is_contiguous(depth, value);
+  std::string pack(const std::string& side, const PackedFactor& factor, const std::string& width) {
+    Writer writer = make_writer({factor.value});
+    decode(writer, kernel_.batch, "batch", kernel_.batch.size());
     writer.open();
     writer.line(
         fmt::format("{}* restrict panel = out + (p - from) * (k1 - k0);\nconst int64_t end = ll_min_index(to, p + {});",
-                    value_type(step_.type), width));
+                    value_type(kernel_.type), width));
     writer.line(
         fmt::format("if (end - p < {}) for (int64_t i = 0; i < {} * (k1 - k0); ++i) panel[i] = 0;", width, width));
-    if (along_depth)
-      pack_rows(writer, lane, depth, value, width);
+    if (factor.along_depth)
+      pack_rows(writer, factor, width);
     else
-      pack_columns(writer, lane, depth, value, width);
+      pack_columns(writer, factor, width);
     const std::string body = writer.close();
     writer.line(fmt::format("for (int64_t p = from; p < to; p += {}) {{\n{}}}", width, body));
     return finish(writer, fmt::format("static void {}_pack_{}(const void* data, int64_t batch, int64_t from, int64_t "
                                       "to, int64_t k0, int64_t k1, {}* out) {{\n",
-                                      name_, side, value_type(step_.type)));
+                                      name_, side, value_type(kernel_.type)));
   }
 
   // Lane after lane, each along k.
-  void pack_rows(Writer& writer, const Flat& lane, const Flat& depth, NodeId value, const std::string& width) {
+  void pack_rows(Writer& writer, const PackedFactor& factor, const std::string& width) {
     writer.open();
-    decode(writer, lane.vars, "l", lane.vars.size());
-    runs(writer, depth.vars, "k", "k0", "k1", [&](const std::string& first, const std::string& end) {
-      const VarId var = depth.vars.back();
-      const std::string start = depth.vars.size() == 1 ? "k0" : fmt::format("({} - (k - k0))", first);
+    decode(writer, factor.lanes, "l", factor.lanes.size());
+    runs(writer, factor.depth, "k", "k0", "k1", [&](const std::string& first, const std::string& end) {
+      const VarId var = factor.depth.back();
+      const std::string start = factor.depth.size() == 1 ? "k0" : fmt::format("({} - (k - k0))", first);
       write_row(nodes(), writer,
                 {.var = var,
                  .from = first,
                  .to = end,
-                 .values = {value},
+                 .guards = factor.guards,
                  .body =
                      [&] {
                        writer.line(fmt::format("panel[({} - {}) * {} + (l - p)] = {};", var_name(var), start, width,
-                                               writer.value(value)));
+                                               writer.value(factor.value)));
                      },
                  .is_vector = false});
     });
@@ -222,72 +160,52 @@ class ProductWriter {
   }
 
   // Runs of lanes, for one k after another.
-  void pack_columns(Writer& writer, const Flat& lane, const Flat& depth, NodeId value, const std::string& width) {
-    runs(writer, lane.vars, "l", "p", "end", [&](const std::string& first, const std::string& end) {
-      const VarId var = lane.vars.back();
+  void pack_columns(Writer& writer, const PackedFactor& factor, const std::string& width) {
+    runs(writer, factor.lanes, "l", "p", "end", [&](const std::string& first, const std::string& end) {
+      const VarId var = factor.lanes.back();
       writer.open();
-      for (const VarId each : depth.vars) writer.bring(each);
-      writer.line(fmt::format("{}* restrict row = panel + (k - k0) * {}{};", value_type(step_.type), width,
-                              lane.vars.size() == 1 ? "" : " + (l - p)"));
+      for (const VarId each : factor.depth) writer.bring(each);
+      writer.line(fmt::format("{}* restrict row = panel + (k - k0) * {}{};", value_type(kernel_.type), width,
+                              factor.lanes.size() == 1 ? "" : " + (l - p)"));
       write_row(nodes(), writer,
-                {.var = var, .from = first, .to = end, .values = {value}, .body = [&] {
-                   writer.line(fmt::format("row[{} - {}] = {};", var_name(var), first, writer.value(value)));
+                {.var = var, .from = first, .to = end, .guards = factor.guards, .body = [&] {
+                   writer.line(fmt::format("row[{} - {}] = {};", var_name(var), first, writer.value(factor.value)));
                  }});
       std::string advance;
-      for (size_t i = depth.vars.size(); i-- > 0;) {
-        const std::string name = var_name(depth.vars[i]);
+      for (size_t i = factor.depth.size(); i-- > 0;) {
+        const std::string name = var_name(factor.depth[i]);
         advance += i == 0 ? fmt::format("++{};\n", name)
-                          : fmt::format("if (++{} == {}) {{ {} = 0;\n", name, nodes().extent(depth.vars[i]), name);
+                          : fmt::format("if (++{} == {}) {{ {} = 0;\n", name, nodes().extent(factor.depth[i]), name);
       }
-      advance += std::string(depth.vars.size() - 1, '}') + "\n";
+      advance += std::string(factor.depth.size() - 1, '}') + "\n";
       const std::string body = writer.close();
       std::string start;
       int64_t below = 1;
-      for (size_t i = depth.vars.size(); i-- > 0;) {
-        start +=
-            fmt::format("int64_t {} = k0 / {} % {};\n", var_name(depth.vars[i]), below, nodes().extent(depth.vars[i]));
-        below *= nodes().extent(depth.vars[i]);
+      for (size_t i = factor.depth.size(); i-- > 0;) {
+        start += fmt::format("int64_t {} = k0 / {} % {};\n", var_name(factor.depth[i]), below,
+                             nodes().extent(factor.depth[i]));
+        below *= nodes().extent(factor.depth[i]);
       }
       writer.line("{\n" + start + loop_head("k", "k0", "k1") + body + advance + "}\n}");
     });
   }
 
-  struct Target {  // one array that a finished element goes to
-    ArrayId array = none;
-    NodeId value = none;  // `none`: the sum itself
-    NodeId position = none;
-    bool is_read = false;
-  };
-
   std::string store() {
-    std::vector<Target> targets = find_targets();
-    Flat columns{step_.n, {}}, rows{step_.m, {}};
-    for (const Target& target : targets) {
-      columns.values.push_back(target.position);
-      if (target.value != none) columns.values.push_back(target.value);
+    std::vector<NodeId> values;
+    for (const ProductTarget& target : kernel_.targets) {
+      values.push_back(target.position);
+      if (target.value != none) values.push_back(target.value);
     }
-    std::vector<NodeId> nothing;
-    merge(nodes(), columns, nothing);
-    rows.values = columns.values;
-    merge(nodes(), rows, nothing);
-    size_t next = 0;
-    for (Target& target : targets) {
-      target.position = rows.values[next++];
-      if (target.value != none) target.value = rows.values[next++];
-    }
-    Writer writer = make_writer(rows.values);
-    decode(writer, step_.batch, "batch", step_.batch.size());
+    Writer writer = make_writer(values);
+    decode(writer, kernel_.batch, "batch", kernel_.batch.size());
     writer.open();
-    decode(writer, rows.vars, "m", rows.vars.size());
-    writer.line(fmt::format("const {}* restrict row = c + (m - m0) * width;", value_type(step_.type)));
-    runs(writer, columns.vars, "n", "n0", "n1", [&](const std::string& first, const std::string& end) {
-      const VarId var = columns.vars.back();
-      const std::string start = columns.vars.size() == 1 ? "n0" : fmt::format("({} - (n - n0))", first);
-      std::vector<NodeId> values;
-      for (const Target& target : targets)
-        if (target.value != none) values.push_back(target.value);
-      write_row(nodes(), writer, {.var = var, .from = first, .to = end, .values = values, .body = [&] {
-                                    for (const Target& target : targets)
+    decode(writer, kernel_.rows, "m", kernel_.rows.size());
+    writer.line(fmt::format("const {}* restrict row = c + (m - m0) * width;", value_type(kernel_.type)));
+    runs(writer, kernel_.columns, "n", "n0", "n1", [&](const std::string& first, const std::string& end) {
+      const VarId var = kernel_.columns.back();
+      const std::string start = kernel_.columns.size() == 1 ? "n0" : fmt::format("({} - (n - n0))", first);
+      write_row(nodes(), writer, {.var = var, .from = first, .to = end, .guards = kernel_.guards, .body = [&] {
+                                    for (const ProductTarget& target : kernel_.targets)
                                       write_target(writer, target, fmt::format("row[{} - {}]", var_name(var), start));
                                   }});
     });
@@ -296,9 +214,9 @@ class ProductWriter {
     const std::string head = fmt::format(
         "static void {}_store(const void* data, int64_t batch, int64_t m0, int64_t m1, int64_t n0, int64_t n1, const "
         "{}* c, int64_t width) {{\n",
-        name_, value_type(step_.type));
+        name_, value_type(kernel_.type));
     std::string pointers;
-    for (const Target& target : targets)
+    for (const ProductTarget& target : kernel_.targets)
       if (stored_[target.array] && std::ranges::find(writer.arrays(), target.array) == writer.arrays().end())
         use(target.array, pointers);
     std::string text = finish(writer, head);
@@ -306,37 +224,11 @@ class ProductWriter {
     return text.insert(at, pointers);
   }
 
-  // The sum and the maps that follow it, all in the contraction's variables.
-  std::vector<Target> find_targets() {
-    std::vector<Target> targets;
-    const auto add = [&](const FoldedCompute& folded, NodeId value) {
-      Target target{folded.result, value, none, false};
-      std::vector<NodeId> subscripts;
-      size_t level = 0;
-      for (const VarId var : folded.dims)
-        subscripts.push_back(var == none ? nodes().integer(0) : nodes().var(step_.folded.loops[level++]));
-      target.position = nodes().position(subscripts, row_major(stepped_.program.arrays[folded.result].shape));
-      targets.push_back(target);
-    };
-    add(step_.folded, none);
-    for (const FoldedCompute& folded : step_.epilogue) {
-      Substitution by;
-      for (size_t i = 0; i < folded.loops.size(); ++i) by.emplace(folded.loops[i], nodes().var(step_.folded.loops[i]));
-      const NodeId value = flatten(nodes().substitute(folded.body, by));
-      nodes().for_each(value, [&](const Node& node, NodeId) {
-        if (node.kind != NodeKind::load) return;
-        for (Target& target : targets) target.is_read |= target.array == node.array;
-      });
-      add(folded, value);
-    }
-    return targets;
-  }
-
-  void write_target(Writer& writer, const Target& target, const std::string& sum) {
+  void write_target(Writer& writer, const ProductTarget& target, const std::string& sum) {
     const DType dtype = stepped_.program.arrays[target.array].dtype;
     std::string value = target.value != none ? writer.value(target.value) : sum;
-    if (target.value == none && compute_type(dtype) != step_.type)
-      value = cast_text(step_.type, dtype, value);
+    if (target.value == none && compute_type(dtype) != kernel_.type)
+      value = cast_text(kernel_.type, dtype, value);
     else if (compute_type(dtype) != dtype && target.is_read)
       value = cast_text(compute_type(dtype), dtype, value);
     const std::string own = writer.fresh("x");
@@ -351,10 +243,9 @@ class ProductWriter {
   }
 
   SteppedProgram& stepped_;
-  const ContractionStep& step_;
+  const ProductKernel& kernel_;
   const Stored& stored_;
   std::string name_;
-  std::vector<ArrayId> results_;
   std::vector<ArrayId> arrays_;
   std::vector<VarId> counters_;
   bool has_checks_ = false;
@@ -362,9 +253,9 @@ class ProductWriter {
 
 }  // namespace
 
-StepFunction emit_contraction(SteppedProgram& stepped, const ContractionStep& step, const Stored& stored,
-                              const std::string& name) {
-  return ProductWriter(stepped, step, stored, name).run();
+StepFunction emit_product(SteppedProgram& stepped, const ProductKernel& kernel, const Stored& stored,
+                          const std::string& name) {
+  return ProductWriter(stepped, kernel, stored, name).run();
 }
 
 }  // namespace lightline::loops::c

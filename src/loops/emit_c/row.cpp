@@ -7,30 +7,11 @@
 namespace lightline::loops::c {
 namespace {
 
-constexpr int64_t shortest_split = 16;  // rows shorter than this test their guards at every point
-constexpr size_t most_guards = 32;
-
 std::string ceil_div(const std::string& a, int64_t b) {
   return b == 1 ? a : fmt::format("-ll_floor_div(-({}), {})", a, b);
 }
 std::string floor_div(const std::string& a, int64_t b) {
   return b == 1 ? a : fmt::format("ll_floor_div({}, {})", a, b);
-}
-
-// Guards that hold exactly on an interval of the row.
-std::vector<NodeId> splitting_guards(const Nodes& nodes, const Row& row) {
-  std::vector<NodeId> guards;
-  if (nodes.extent(row.var) < shortest_split) return guards;
-  for (const NodeId value_id : row.values) {
-    nodes.for_each(value_id, [&](const Node& node, NodeId id) {
-      if (node.kind != NodeKind::in_range || std::ranges::find(guards, id) != guards.end()) return;
-      if (nodes.coefficient(node.args[0], row.var).value_or(0) == 0) return;
-      const Node& value = nodes[node.args[0]];
-      if (value.low > INT64_MIN / 4 && value.high < INT64_MAX / 4) guards.push_back(id);
-    });
-  }
-  if (guards.size() > most_guards) guards.clear();
-  return guards;
 }
 
 void write_loop(Writer& writer, const Row& row, const std::string& from, const std::string& to, bool is_vector) {
@@ -50,7 +31,7 @@ std::string loop_head(std::string_view var, std::string_view from, std::string_v
 
 // The part of the row where every guard holds runs without tests.
 void write_row(Nodes& nodes, Writer& writer, const Row& row) {
-  const std::vector<NodeId> guards = splitting_guards(nodes, row);
+  const std::vector<NodeId>& guards = row.guards;
   if (guards.empty()) return write_loop(writer, row, row.from, row.to, row.is_vector);
   const std::string low = writer.fresh("low"), high = writer.fresh("high");
   std::string text;

@@ -13,7 +13,7 @@ struct Row {
   VarId var = none;
   std::string from;
   std::string to;
-  std::vector<NodeId> values;  // whose guards count
+  std::vector<NodeId> guards;  // that hold on an interval
   std::function<void()> body;  // writes one iteration
   std::string clauses;         // reductions, for the vector loop
   bool is_vector = true;

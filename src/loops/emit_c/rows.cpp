@@ -6,16 +6,12 @@
 #include "loops/emit_c/loops.h"
 
 namespace lightline::loops::c {
-void NestWriter::row(Nest& nest, const std::string& from, const std::string& to) {
-  Row whole{.var = nest.var, .from = from, .to = to};
+void NestWriter::row(const Nest& nest, const std::string& from, const std::string& to) {
+  Row whole{.var = nest.var, .from = from, .to = to, .guards = nest.guards, .is_vector = nest.is_vector};
   for (const Item& item : nest.items) {
     const Member& member = tree_.members[item.member];
-    if (member.body != none) whole.values.push_back(member.body);
-    const bool reduces = member.folded.reducer != Reducer::none && !member.folded.is_empty;
-    const std::string clause =
-        reduces ? reduction_clause(member.folded.reducer, member.folded.accumulator, total_name(member)) : "";
-    whole.clauses += clause;
-    whole.is_vector &= !member.folded.scalar_only && member.folded.scan != nest.var && !(reduces && clause.empty());
+    if (member.folded.reducer != Reducer::none && !member.folded.is_empty)
+      whole.clauses += reduction_clause(member.folded.reducer, member.folded.accumulator, total_name(member));
   }
   whole.body = [this, &nest] {
     scope_of_[&nest] = writer_.depth();
@@ -25,12 +21,6 @@ void NestWriter::row(Nest& nest, const std::string& from, const std::string& to)
 }
 
 // ---- reductions that keep a row of totals ----
-
-int64_t NestWriter::tile_width(const Member& member, int64_t outer_tasks) const {
-  const int64_t extent = stepped_.nodes.extent(member.folded.loops.back());
-  const int64_t wanted = outer_tasks >= 16 ? 512 : std::max<int64_t>(64, extent / 16 / 16 * 16);
-  return std::min({wanted, extent, int64_t(512)});
-}
 
 void NestWriter::tiled(const Member& member, int64_t width) {
   const int64_t extent = nodes().extent(member.folded.loops.back());
@@ -47,17 +37,17 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
   const VarId var = member.folded.loops.back();
   const std::string name = total_name(member), first = writer_.fresh("from"), last = writer_.fresh("to");
   const std::string place = fmt::format("[{} - {}]", var_name(var), first);
+  const std::string aligned = fmt::format("__attribute__((aligned({})))", stepped_.target.cache_line_bytes);
   writer_.line(fmt::format("const int64_t {} = {}, {} = {};", first, from, last, to));
   if (is_position(member)) {
-    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64))); int64_t {}_at[{}] __attribute__((aligned(64)));",
-                             total_type(member), name, width, name, width));
+    writer_.line(fmt::format("{} {}[{}] {}; int64_t {}_at[{}] {};", total_type(member), name, width, aligned, name,
+                             width, aligned));
     writer_.line(
         fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {{ {}[i] = 0; {}_at[i] = -1; }}", last, first, name, name));
   } else {
-    writer_.line(fmt::format("{} {}[{}] __attribute__((aligned(64)));", total_type(member), name, width));
+    writer_.line(fmt::format("{} {}[{}] {};", total_type(member), name, width, aligned));
     writer_.line(fmt::format("for (int64_t i = 0; i < {} - {}; ++i) {}[i] = {};", last, first, name, empty(member)));
   }
-  const bool is_vector = !member.folded.scalar_only && member.folded.accumulator != DType::c64;
   for (const VarId reduced : member.folded.reduced) {
     writer_.open();
     writer_.bring(reduced);
@@ -66,9 +56,9 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
             {.var = var,
              .from = first,
              .to = last,
-             .values = {member.body},
+             .guards = member.guards,
              .body = [&] { update(member, place); },
-             .is_vector = is_vector});
+             .is_vector = member.is_vector});
   for (size_t i = member.folded.reduced.size(); i-- > 0;) {
     const VarId reduced = member.folded.reduced[i];
     const std::string body = writer_.close();
@@ -79,7 +69,7 @@ void NestWriter::tile(const Member& member, const std::string& from, const std::
              .from = first,
              .to = last,
              .body = [&] { finish_reduction(member, place); },
-             .is_vector = is_vector});
+             .is_vector = member.is_vector});
 }
 
 // ---- one point ----

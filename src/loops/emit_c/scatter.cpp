@@ -11,8 +11,12 @@ namespace {
 
 class ScatterWriter {
  public:
-  ScatterWriter(SteppedProgram& stepped, const ScatterStep& step)
-      : stepped_(stepped), step_(step), writer_(stepped.nodes), result_(stepped.program.arrays[step.result]) {}
+  ScatterWriter(SteppedProgram& stepped, const ScatterStep& step, const ScatterKernel& kernel)
+      : stepped_(stepped),
+        step_(step),
+        kernel_(kernel),
+        writer_(stepped.nodes),
+        result_(stepped.program.arrays[step.result]) {}
 
   StepFunction run(const std::string& name) {
     initialise();
@@ -31,9 +35,9 @@ class ScatterWriter {
     if (step_.init == none) {
       writer_.line(fmt::format("const {} fill = {};", storage_type(result_.dtype),
                                to_storage(result_.dtype, writer_.value(step_.fill))));
-      writer_.line(fmt::format(
-          "{}for (int64_t i = 0; i < {}; ++i) {}[i] = fill;",
-          double(size) > 10 * parallel_points ? "#pragma omp parallel for simd schedule(static)\n" : "", size, to));
+      writer_.line(fmt::format("{}for (int64_t i = 0; i < {}; ++i) {}[i] = fill;",
+                               kernel_.threads_fill ? "#pragma omp parallel for simd schedule(static)\n" : "", size,
+                               to));
     } else {
       writer_.use(step_.init);
       const std::string from = array_name(step_.init);
@@ -42,54 +46,25 @@ class ScatterWriter {
     }
   }
 
-  // A loop whose points write to different elements, whatever the others do.
-  bool is_disjoint(VarId var) {
-    return std::ranges::any_of(step_.target, [&](NodeId target) { return nodes().is_var(target, var); });
-  }
-
-  bool is_checked_along(VarId var) {
-    bool found = false;
-    for (const NodeId root : values_)
-      nodes().for_each(root, [&](const Node& node, NodeId id) {
-        found |= node.kind == NodeKind::checked && nodes().depends(id, var);
-      });
-    return found;
-  }
-
   void scatter() {
-    const auto flatten = [&](NodeId value) {
-      return nodes().flatten(value, [&](ArrayId array) { return row_major(stepped_.program.arrays[array].shape); });
-    };
-    std::vector<NodeId> target;
-    for (const NodeId subscript : step_.target) target.push_back(flatten(subscript));
-    position_ = nodes().position(target, row_major(result_.shape));
-    value_ = flatten(step_.body);
-    values_ = {value_};
-    if (step_.guard != none) values_.push_back(guard_ = flatten(step_.guard));
-    for (const NodeId root : {position_, value_, values_.back()})
+    for (const NodeId root : {kernel_.position, kernel_.value, kernel_.guard == none ? kernel_.value : kernel_.guard})
       nodes().for_each(root, [&](const Node& node, NodeId) {
         if (node.kind == NodeKind::load)
           writer_.set_access(node.array, {array_name(node.array), stepped_.program.arrays[node.array].dtype});
       });
-    if (!step_.domain.empty()) return loops(step_.domain);
+    if (!kernel_.loops.empty()) return loops();
     writer_.open();
     point();
     const std::string text = writer_.close();
     writer_.line("{\n" + text + "}");
   }
 
-  // Threads share a disjoint loop, which may run outside the others: the writes to one element keep their order.
-  // If that is the innermost one, each thread takes a piece of it through all the others.
-  void loops(std::vector<VarId> order) {
-    const auto shared =
-        std::ranges::find_if(order, [&](VarId var) { return step_.points > parallel_points && is_disjoint(var); });
-    const bool threads = shared != order.end();
-    const bool pieces = threads && shared + 1 == order.end();
-    if (threads && !pieces) std::rotate(order.begin(), shared, shared + 1);
+  void loops() {
+    const std::vector<VarId>& order = kernel_.loops;
+    const bool pieces = kernel_.share == ScatterKernel::Share::pieces;
     const std::string pragma = "#pragma omp parallel for schedule(static)\n";
     const VarId last = order.back();
-    const int64_t extent = nodes().extent(last), width = std::max<int64_t>(32, (extent + 15) / 16),
-                  count = (extent + width - 1) / width;
+    const int64_t extent = nodes().extent(last);
     if (pieces) writer_.open();
     for (size_t i = 0; i + 1 < order.size(); ++i) {
       writer_.open();
@@ -98,28 +73,28 @@ class ScatterWriter {
     Row row{.var = last,
             .from = "0",
             .to = std::to_string(extent),
-            .values = values_,
+            .guards = kernel_.guards,
             .body = [&] { point(); },
-            .is_vector = is_disjoint(last) && !is_checked_along(last)};
+            .is_vector = kernel_.is_vector};
     if (pieces) {
-      row.from = fmt::format("piece * {}", width);
-      row.to = fmt::format("ll_min_index({}, (piece + 1) * {})", extent, width);
+      row.from = fmt::format("piece * {}", kernel_.piece);
+      row.to = fmt::format("ll_min_index({}, (piece + 1) * {})", extent, kernel_.piece);
     }
     write_row(nodes(), writer_, row);
     for (size_t i = order.size() - 1; i-- > 0;) {
       const std::string body = writer_.close();
-      writer_.line((i == 0 && threads && !pieces ? pragma : "") +
+      writer_.line((i == 0 && kernel_.share == ScatterKernel::Share::outermost ? pragma : "") +
                    loop_head(var_name(order[i]), "0", std::to_string(nodes().extent(order[i]))) + body + "}");
     }
     if (!pieces) return;
     const std::string body = writer_.close();
-    writer_.line(pragma + loop_head("piece", "0", std::to_string(count)) + body + "}");
+    writer_.line(pragma + loop_head("piece", "0", std::to_string(kernel_.pieces)) + body + "}");
   }
 
   void point() {
-    const std::string value = writer_.value(value_);
-    const std::string guard = guard_ == none ? "1" : writer_.value(guard_);
-    const std::string place = fmt::format("{}[{}]", array_name(step_.result), writer_.index(position_));
+    const std::string value = writer_.value(kernel_.value);
+    const std::string guard = kernel_.guard == none ? "1" : writer_.value(kernel_.guard);
+    const std::string place = fmt::format("{}[{}]", array_name(step_.result), writer_.index(kernel_.position));
     const DType type = compute_type(result_.dtype);
     std::string combined = value;
     if (step_.reducer != Reducer::set)
@@ -134,18 +109,16 @@ class ScatterWriter {
 
   SteppedProgram& stepped_;
   const ScatterStep& step_;
+  const ScatterKernel& kernel_;
   Writer writer_;
   const Array& result_;
-  NodeId position_ = none;
-  NodeId guard_ = none;
-  NodeId value_ = none;
-  std::vector<NodeId> values_;
 };
 
 }  // namespace
 
-StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const std::string& name) {
-  return ScatterWriter(stepped, step).run(name);
+StepFunction emit_scatter(SteppedProgram& stepped, const ScatterStep& step, const ScatterKernel& kernel,
+                          const std::string& name) {
+  return ScatterWriter(stepped, step, kernel).run(name);
 }
 
 }  // namespace lightline::loops::c

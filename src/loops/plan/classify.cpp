@@ -7,14 +7,6 @@
 namespace lightline::loops::plan {
 namespace {
 
-// Reduction rows shorter than this do not fill a vector.
-constexpr int64_t short_row = 8;
-// Intermediate rows up to this size stay in a core's own cache.
-constexpr int64_t largest_row_bytes = 512 << 10;
-// A shared outer loop should leave work for this many threads, unless there is little work.
-constexpr int64_t wanted_threads = 16;
-constexpr double little_work = 1 << 20;
-
 struct Stride {
   bool is_known = false;
   int64_t value = 0;
@@ -28,10 +20,11 @@ void for_each_load(const Nodes& nodes, NodeId root, Visit visit) {
 }
 
 // How far apart neighbours along `var` are read.
-Stride stride_along(Nodes& nodes, const Program& program, const Node& load, VarId var) {
+Stride stride_along(SteppedProgram& stepped, const Node& load, VarId var) {
+  Nodes& nodes = stepped.nodes;
   const std::vector<NodeId> subscripts(nodes.operands(load).begin(), nodes.operands(load).end());
   const auto coefficient =
-      nodes.coefficient(nodes.position(subscripts, row_major(program.arrays[load.array].shape)), var);
+      nodes.coefficient(nodes.position(subscripts, row_major(stepped.program.arrays[load.array].shape)), var);
   return {coefficient.has_value(), coefficient.value_or(0)};
 }
 
@@ -42,44 +35,47 @@ std::vector<Node> loads_of(const Nodes& nodes, NodeId root) {
 }
 
 // Contiguous reads are good along a vector, repeated ones fair, scattered ones bad.
-int score(Nodes& nodes, const Program& program, const std::vector<Node>& loads, VarId var) {
+int score(SteppedProgram& stepped, const std::vector<Node>& loads, VarId var) {
+  const Target& target = stepped.target;
   int sum = 0;
   for (const Node& load : loads) {
-    const Stride stride = stride_along(nodes, program, load, var);
-    sum += !stride.is_known ? -3 : stride.value == 1 ? 2 : stride.value == 0 ? 1 : -3;
+    const Stride stride = stride_along(stepped, load, var);
+    sum += stride.is_known && stride.value == 1   ? target.contiguous_read_gain
+           : stride.is_known && stride.value == 0 ? target.repeated_read_gain
+                                                  : target.scattered_read_gain;
   }
   return sum;
 }
 
-void choose_reduction_order(Nodes& nodes, const Program& program, FoldedCompute& folded,
-                            const std::vector<Node>& loads) {
-  const bool in_order = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin ||
-                        compute_type(folded.accumulator) != folded.accumulator;
+void choose_reduction_order(SteppedProgram& stepped, FoldedCompute& folded, const std::vector<Node>& loads) {
+  const Target& target = stepped.target;
+  const Nodes& nodes = stepped.nodes;
+  const bool in_order = reduces_in_order(folded);
   const auto value = [&](VarId var) {
-    return score(nodes, program, loads, var) - (nodes.extent(var) < short_row ? 4 : 0);
+    return score(stepped, loads, var) - (nodes.extent(var) < target.short_row_elements ? target.short_row_penalty : 0);
   };
   auto best = std::ranges::max_element(folded.reduced, {}, value);
   if (in_order) best = folded.reduced.end() - 1;
   if (!folded.loops.empty() && folded.loops.back() != folded.scan) {
     const int along_row = value(folded.loops.back());
     const int along_reduction = in_order ? value(*best) - 1 : value(*best);
-    folded.tiled = along_row >= along_reduction && nodes.extent(folded.loops.back()) >= 4;
+    folded.tiled = along_row >= along_reduction && nodes.extent(folded.loops.back()) >= target.shortest_totals_row;
   }
   if (!folded.tiled && !in_order) std::rotate(best, best + 1, folded.reduced.end());
-  const bool vector_order = !in_order || folded.tiled;
-  folded.scalar_only = !vector_order;
 }
 
-VarId transposed_loop(Nodes& nodes, const Program& program, const FoldedCompute& folded,
-                      const std::vector<Node>& loads) {
+VarId transposed_loop(SteppedProgram& stepped, const FoldedCompute& folded, const std::vector<Node>& loads) {
+  const Target& target = stepped.target;
+  const Nodes& nodes = stepped.nodes;
   if (folded.loops.size() < 2 || folded.scan != none) return none;
   const VarId row = folded.loops.back();
-  if (nodes.extent(row) < 16) return none;
+  if (nodes.extent(row) < target.shortest_transposed) return none;
   for (const Node& load : loads) {
-    const Stride stride = stride_along(nodes, program, load, row);
-    if (!stride.is_known || std::abs(stride.value) < 16) continue;
+    const Stride stride = stride_along(stepped, load, row);
+    if (!stride.is_known || std::abs(stride.value) < target.far_stride_elements) continue;
     for (const VarId other : folded.loops)
-      if (other != row && nodes.extent(other) >= 16 && stride_along(nodes, program, load, other).value == 1)
+      if (other != row && nodes.extent(other) >= target.shortest_transposed &&
+          stride_along(stepped, load, other).value == 1)
         return other;
   }
   return none;
@@ -107,35 +103,54 @@ size_t common_depth(const Nodes& nodes, const FoldedCompute& producer, const Fol
   return depth;
 }
 
-// A scan that reads its past at other points of a loop around it must be the outermost itself.
-void choose_scan_order(const Nodes& nodes, FoldedCompute& folded) {
+}  // namespace
+
+bool finds_own_past(const Nodes& nodes, const FoldedCompute& folded) {
   const auto scan = std::ranges::find(folded.loops, folded.scan);
-  if (scan == folded.loops.end()) return;
   bool stays = true;
   for_each_load(nodes, folded.body, [&](const Node& load) {
     if (load.array == folded.result)
       stays &= reads_same_iteration(nodes, load, folded, size_t(scan - folded.loops.begin()), folded.loops);
   });
-  if (!stays) std::rotate(folded.loops.begin(), scan, scan + 1);
+  return stays;
 }
 
-}  // namespace
+bool reduces_in_order(const FoldedCompute& folded) {
+  return folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin ||
+         compute_type(folded.accumulator) != folded.accumulator;
+}
 
-void classify(Nodes& nodes, const Program& program, FoldedCompute& folded) {
+void measure(const SteppedProgram& stepped, FoldedCompute& folded) {
+  const Nodes& nodes = stepped.nodes;
   folded.points = 1;
   for (const VarId var : folded.loops) folded.points *= double(nodes.extent(var));
   for (const VarId var : folded.reduced) folded.points *= double(nodes.extent(var));
   if (folded.is_empty) return;
   nodes.for_each(folded.body, [&](const Node& node, NodeId) {
-    if (node.kind == NodeKind::call) folded.cost += info(node.function).transcendental_ops > 0 ? 8 : 1;
+    if (node.kind == NodeKind::call)
+      folded.cost += info(node.function).transcendental_ops > 0 ? stepped.target.transcendental_work : 1;
     if (node.kind == NodeKind::load || node.kind == NodeKind::cast) folded.cost += 1;
   });
-  choose_scan_order(nodes, folded);
-  const std::vector<Node> loads = loads_of(nodes, folded.body);
+}
+
+// A scan that reads its past at other points of a loop around it must be the outermost itself.
+void choose_order(SteppedProgram& stepped, FoldedCompute& folded) {
+  if (folded.is_empty) return;
+  if (const auto scan = std::ranges::find(folded.loops, folded.scan);
+      scan != folded.loops.end() && !finds_own_past(stepped.nodes, folded))
+    std::rotate(folded.loops.begin(), scan, scan + 1);
+  const std::vector<Node> loads = loads_of(stepped.nodes, folded.body);
   if (folded.reducer == Reducer::none)
-    folded.transposed = transposed_loop(nodes, program, folded, loads);
+    folded.transposed = transposed_loop(stepped, folded, loads);
   else if (!folded.reduced.empty())
-    choose_reduction_order(nodes, program, folded, loads);
+    choose_reduction_order(stepped, folded, loads);
+}
+
+void finish_order(const SteppedProgram& stepped, FoldedCompute& folded) {
+  if (folded.is_empty) return;
+  const Nodes& nodes = stepped.nodes;
+  if (folded.reducer != Reducer::none && !folded.reduced.empty())
+    folded.scalar_only = reduces_in_order(folded) && !folded.tiled;
   const bool innermost_is_row = folded.tiled || folded.reduced.empty();
   if (innermost_is_row && folded.loops.empty()) return;
   const VarId innermost = innermost_is_row ? folded.loops.back() : folded.reduced.back();
@@ -144,7 +159,9 @@ void classify(Nodes& nodes, const Program& program, FoldedCompute& folded) {
   });
 }
 
-bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, const FoldedCompute& folded) {
+bool can_join(const SteppedProgram& stepped, const NestStep& step, const FoldedCompute& folded) {
+  const Nodes& nodes = stepped.nodes;
+  const Target& target = stepped.target;
   const FoldedCompute& first = step.computes[0];
   if (folded.is_empty || folded.shared_loops() == 0 || folded.loops[0] == folded.scan) return false;
   if (first.is_empty || first.shared_loops() == 0 || first.loops[0] == first.scan ||
@@ -166,11 +183,12 @@ bool can_join(const Nodes& nodes, const Program& program, const NestStep& step, 
     threads = std::max(threads, shared);
     is_related = true;
     if (!reads) continue;
-    const int64_t row =
-        size_of(program.arrays[other.result].shape) / shared * byte_size(program.arrays[other.result].dtype);
-    if (row > largest_row_bytes) return false;
+    const int64_t row = size_of(stepped.program.arrays[other.result].shape) / shared *
+                        byte_size(stepped.program.arrays[other.result].dtype);
+    if (row > target.core_cache_bytes) return false;
   }
-  return is_related && cost <= 2000 && (threads >= wanted_threads || folded.points < little_work);
+  return is_related && cost <= target.most_work_per_point &&
+         (threads >= target.wanted_tasks || folded.points < target.little_work_points);
 }
 
 namespace {
@@ -209,33 +227,45 @@ bool split(Nodes& nodes, const std::vector<NodeId>& factors, VarId column, Contr
 
 }  // namespace
 
-std::optional<ContractionStep> find_contraction(Nodes& nodes, const Program&, const FoldedCompute& folded) {
+std::vector<ContractionStep> possible_contractions(SteppedProgram& stepped, const FoldedCompute& folded) {
+  std::vector<ContractionStep> list;
   if (folded.reducer != Reducer::sum || folded.reduced.empty() || folded.scan != none || folded.loops.size() < 2)
-    return std::nullopt;
-  if (folded.accumulator != DType::f32 && folded.accumulator != DType::f64) return std::nullopt;
+    return list;
+  if (folded.accumulator != DType::f32 && folded.accumulator != DType::f64) return list;
+  Nodes& nodes = stepped.nodes;
   ContractionStep step;
   step.folded = folded;
   step.type = folded.accumulator;
   step.k = folded.reduced;
   std::vector<NodeId> factors;
   flatten_product(nodes, folded.body, factors);
-  if (factors.size() < 2 || factors.size() > 8) return std::nullopt;
-  for (size_t i = folded.loops.size(); i-- > 0;) {
-    if (!split(nodes, factors, folded.loops[i], step)) continue;
-    double m = product(nodes, step.m), n = product(nodes, step.n);
-    const double k = product(nodes, step.k);
-    if (n < 8 && m > n) {
+  if (factors.size() < 2 || factors.size() > stepped.target.product.most_factors) return list;
+  for (size_t i = folded.loops.size(); i-- > 0;)
+    if (split(nodes, factors, folded.loops[i], step)) {
+      list.push_back(step);
       std::swap(step.m, step.n);
       std::swap(step.a, step.b);
-      std::swap(m, n);
+      list.push_back(step);
     }
-    if (m < 4 || n < 8 || k < 8 || m * n * k < 16384) return std::nullopt;
-    return step;
-  }
-  return std::nullopt;
+  return list;
 }
 
-bool can_follow(const Nodes& nodes, const Program&, const ContractionStep& step, const FoldedCompute& folded) {
+std::optional<ContractionStep> find_contraction(SteppedProgram& stepped, const FoldedCompute& folded) {
+  const std::vector<ContractionStep> list = possible_contractions(stepped, folded);
+  if (list.empty()) return std::nullopt;
+  const Nodes& nodes = stepped.nodes;
+  const ProductBlocking& least = stepped.target.product;
+  const bool swaps =
+      product(nodes, list[0].n) < least.fewest_columns && product(nodes, list[0].m) > product(nodes, list[0].n);
+  const ContractionStep& step = list[swaps ? 1 : 0];
+  const double m = product(nodes, step.m), n = product(nodes, step.n), k = product(nodes, step.k);
+  if (m < least.fewest_rows || n < least.fewest_columns || k < least.fewest_depth || m * n * k < least.fewest_products)
+    return std::nullopt;
+  return step;
+}
+
+bool can_follow(const SteppedProgram& stepped, const ContractionStep& step, const FoldedCompute& folded) {
+  const Nodes& nodes = stepped.nodes;
   const FoldedCompute& product = step.folded;
   if (folded.reducer != Reducer::none || folded.is_empty || folded.scan != none || folded.scalar_only ||
       folded.loops.size() != product.loops.size())

@@ -158,7 +158,8 @@ class LayoutMaker {
   }
 
   int64_t bytes_of(ArrayId array) const {
-    return (size_of(program_.arrays[array].shape) * byte_size(program_.arrays[array].dtype) + 63) / 64 * 64;
+    const int64_t line = stepped_.target.cache_line_bytes;
+    return (size_of(program_.arrays[array].shape) * byte_size(program_.arrays[array].dtype) + line - 1) / line * line;
   }
 
   void place() {

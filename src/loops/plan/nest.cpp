@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "loops/plan/kernels.h"
+
 namespace lightline::loops::plan {
 namespace {
 
 class TreeBuilder {
  public:
   TreeBuilder(SteppedProgram& stepped, const NestStep& step, const Stored& stored)
-      : stepped_(stepped), stored_(stored) {
+      : stepped_(stepped), step_(step), stored_(stored) {
     for (const FoldedCompute& folded : step.computes) {
       Member member;
       member.folded = folded;
@@ -26,10 +28,11 @@ class TreeBuilder {
   Tree run() {
     std::vector<size_t> all(tree_.members.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    tree_.items = build(all, 0);
+    tree_.items = step_.lines.empty() ? build(all, 0) : build_as_told();
     for (Item& item : tree_.items) trace(item, {});
     for (Member& member : tree_.members) rename(member);
     for (Member& member : tree_.members) place(member);
+    note_rows();
     for (Member& member : tree_.members) place_in_host(member);
     for (Member& member : tree_.members) flatten(member);
     return std::move(tree_);
@@ -68,6 +71,40 @@ class TreeBuilder {
     return items;
   }
 
+  std::vector<Item> build_as_told() {
+    std::vector<Item> items;
+    std::vector<Nest*> open;
+    for (const TreeLine& line : step_.lines) {
+      const std::vector<VarId>& sequence = tree_.members[line.compute].sequence;
+      open.resize(line.shared);
+      while (open.size() < sequence.size()) {
+        Item& item = (open.empty() ? items : open.back()->items).emplace_back();
+        item.member = line.compute;
+        item.nest = std::make_unique<Nest>();
+        item.nest->var = sequence[open.size()];
+        item.nest->level = open.size();
+        open.push_back(item.nest.get());
+      }
+      Item leaf;
+      leaf.member = line.compute;
+      (open.empty() ? items : open.back()->items).push_back(std::move(leaf));
+      for (Nest* nest : open) nest->members.insert(std::ranges::lower_bound(nest->members, line.compute), line.compute);
+    }
+    return items;
+  }
+
+  void note_rows() {
+    tree_.rows.resize(tree_.members.size());
+    for (size_t id = 0; id < tree_.members.size(); ++id)
+      tree_.rows[tree_.members[id].turn] = {id, 0, tree_.members[id].shared};
+    for (size_t i = 1; i < tree_.rows.size(); ++i) {
+      const auto &before = tree_.members[tree_.rows[i - 1].member].path,
+                 &path = tree_.members[tree_.rows[i].member].path;
+      uint32_t& shared = tree_.rows[i].shared;
+      while (shared < path.size() && shared < before.size() && path[shared] == before[shared]) ++shared;
+    }
+  }
+
   template <class Visit>
   void for_each_load(const Member& member, Visit visit) {
     if (member.folded.body == none) return;
@@ -86,7 +123,7 @@ class TreeBuilder {
       const bool ends = member.sequence.size() == level + 1, other_ends = other.sequence.size() == level + 1;
       if ((ends || other_ends) && other.folded.scalar_only != member.folded.scalar_only && level > 0) return false;
       if (level > 0 && inside(member, level) != inside(other, level) &&
-          std::max(inside(member, level), inside(other, level)) < 8)
+          std::max(inside(member, level), inside(other, level)) < stepped_.target.fewest_points_inside)
         return false;
       bool fits = true;
       for_each_load(member, [&](const Node& load) {
@@ -99,12 +136,13 @@ class TreeBuilder {
     return true;
   }
 
-  // Points inside one iteration of a loop, counted up to 8: more make no difference.
+  // Points inside one iteration of a loop, counted as far as they make a difference.
   int64_t inside(const Member& member, size_t level) {
+    const int64_t enough = stepped_.target.fewest_points_inside;
     int64_t points = 1;
     for (size_t i = level + 1; i < member.sequence.size(); ++i)
-      points = std::min<int64_t>(8, points * nodes().extent(member.sequence[i]));
-    if (member.folded.tiled) points = 8;
+      points = std::min<int64_t>(enough, points * nodes().extent(member.sequence[i]));
+    if (member.folded.tiled) points = enough;
     return points;
   }
 
@@ -244,21 +282,11 @@ class TreeBuilder {
   static constexpr size_t no_dimension = SIZE_MAX;
 
   SteppedProgram& stepped_;
+  const NestStep& step_;
   const Stored& stored_;
   Tree tree_;
   size_t turns_ = 0;
 };
-
-// Whether a node still takes the merged variable apart.
-bool takes_apart(const Nodes& nodes, NodeId root, VarId merged, int64_t inner) {
-  bool found = false;
-  nodes.for_each(root, [&](const Node& node, NodeId) {
-    if (node.kind != NodeKind::call || (node.function != Function::div && node.function != Function::mod)) return;
-    found |= nodes.is_var(node.args[0], merged) && nodes.is_literal(node.args[1]) &&
-             nodes[node.args[1]].literal.integer == inner;
-  });
-  return found;
-}
 
 bool merge_pair(SteppedProgram& stepped, Tree& tree, Nest& outer, Nest& inner) {
   Nodes& nodes = stepped.nodes;
@@ -297,6 +325,7 @@ bool merge_pair(SteppedProgram& stepped, Tree& tree, Nest& outer, Nest& inner) {
     if (member.shared > inner.level) --member.shared;
   }
   outer.var = merged;
+  outer.merged += inner.merged;
   std::vector<Item> items = std::move(inner.items);
   outer.items = std::move(items);
   return true;

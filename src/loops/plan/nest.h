@@ -21,6 +21,10 @@ struct Nest {
   std::vector<Item> items;
   std::vector<size_t> members;  // of the items, at all depths
   size_t level = 0;             // loops around this one, of the members' sequences
+  size_t merged = 1;            // loops that it was made of
+  bool is_row = false;          // innermost
+  bool is_vector = false;       // a row whose points run side by side
+  std::vector<NodeId> guards;   // of a row: where they all hold, it runs without tests
 };
 
 // A compute in the tree, in the variables of the tree's loops.
@@ -36,13 +40,23 @@ struct Member {
   int64_t elements = 1;           // it has there
   ArrayId host = none;            // the stored array in whose place it lives until that is computed
   size_t turn = 0;                // its place in the order of execution
+  bool is_vector = false;         // tiled or transposed: how its last loop runs
+  std::vector<NodeId> guards;     // the same
   size_t first_reduced() const { return folded.tiled ? sequence.size() : folded.loops.size(); }
   bool is_reduced_at(size_t level) const { return level >= first_reduced(); }
+};
+
+// A member in the order of execution, before loops were merged.
+struct TreeRow {
+  size_t member = 0;
+  uint32_t shared = 0;  // loops that it shares with the one before
+  size_t kept = 0;      // loops around its result until all its readers are done
 };
 
 struct Tree {
   std::vector<Member> members;
   std::vector<Item> items;
+  std::vector<TreeRow> rows;
 };
 
 // Builds the tree, decides what each result needs to keep, and rewrites the computes for it.

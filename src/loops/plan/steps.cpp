@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "loops/ir/opaque_signature.h"
 #include "loops/ir/verify.h"
-#include "loops/plan/uses.h"
+#include "loops/plan/decisions.h"
 
 namespace lightline::loops::plan {
 namespace {
-
-// An expression larger than this is stored, not folded into its reader.
-constexpr int largest_inlined = 256;
-// Reductions of up to this many points are written out as one expression, if it stays small.
-constexpr int64_t most_unrolled_points = 16;
-constexpr int64_t largest_unrolled = 192;
-constexpr size_t most_computes_in_step = 32;
 
 // An array that readers compute for themselves.
 struct Inlined {
@@ -25,57 +17,23 @@ struct Inlined {
   NodeId body = none;
 };
 
-bool contains(const Nodes& nodes, NodeId root, NodeKind kind) {
-  bool found = false;
-  nodes.for_each(root, [&](const Node& node, NodeId) { found |= node.kind == kind; });
-  return found;
-}
-
-bool is_transcendental(const Node& node) {
-  return node.kind == NodeKind::call && info(node.function).transcendental_ops > 0 && !is_integer(node.type);
-}
-
-// Arithmetic in one evaluation; address arithmetic and plain conversions are free.
-int work_of(const Nodes& nodes, NodeId root) {
-  int work = 0;
-  std::unordered_set<NodeId> seen{root};
-  std::vector<NodeId> stack{root};
-  while (!stack.empty()) {
-    const Node& node = nodes[stack.back()];
-    stack.pop_back();
-    if (node.kind == NodeKind::load) {
-      const bool indirect = std::ranges::any_of(
-          nodes.operands(node), [&](NodeId subscript) { return contains(nodes, subscript, NodeKind::load); });
-      work += indirect ? 2 : 0;
-      continue;
-    }
-    if (node.kind == NodeKind::call) work += is_transcendental(node) ? 8 : 1;
-    if (node.kind == NodeKind::cast && compute_type(node.target) != node.target) work += 2;
-    nodes.for_each_child(node, [&](NodeId child) {
-      if (seen.insert(child).second) stack.push_back(child);
-    });
-  }
-  return work;
-}
-
 class StepBuilder {
  public:
-  explicit StepBuilder(const Program& program)
-      : program_(program),
-        stepped_(program),
-        uses_(find_uses(program)),
-        inlined_(program.arrays.size()),
-        producer_(program.arrays.size(), -1),
-        reader_(program.arrays.size(), -1) {}
+  StepBuilder(SteppedProgram& stepped, const ArrayUses& uses, Decisions& decisions)
+      : program_(stepped.program),
+        table_(program_),
+        stepped_(stepped),
+        uses_(uses),
+        decisions_(decisions),
+        inlined_(program_.arrays.size()) {}
 
-  Result<SteppedProgram> run() {
-    LL_DO(block(program_.statements, stepped_.steps));
-    return std::move(stepped_);
-  }
+  Status run() { return block(none, program_.statements, stepped_.steps); }
 
  private:
-  Status block(const std::vector<Statement>& statements, std::vector<Step>& steps) {
+  Status block(StatementId owner, const std::vector<Statement>& statements, std::vector<Step>& steps) {
+    decisions_.begin_block(owner, steps);
     for (const Statement& statement : statements) {
+      statement_ = table_.id_of(&statement);
       if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
         const int number = opaque_count_++;
         if (!has_opaque_builtin(opaque->name))
@@ -83,7 +41,7 @@ class StepBuilder {
                        fmt::format("the opaque operation '{}' can not be executed", opaque->name),
                        "see docs/loop-ir.md for those that can",
                        {}};
-        append(steps, OpaqueStep{opaque, number});
+        LL_DO(decisions_.place(statement_, Step{OpaqueStep{statement_, opaque, number}}));
         continue;
       }
       if (!uses_.is_live(&statement)) {
@@ -91,14 +49,15 @@ class StepBuilder {
         continue;
       }
       if (const auto* compute = std::get_if<Compute>(&statement.node))
-        add(*compute, steps);
+        LL_DO(add(*compute));
       else if (const auto* scatter = std::get_if<Scatter>(&statement.node))
-        add(*scatter, steps);
+        LL_DO(add(*scatter));
       else if (const auto* constant = std::get_if<Constant>(&statement.node))
-        add(*constant, steps);
+        LL_DO(add(*constant));
       else
-        LL_DO(add(std::get<Repeat>(statement.node), steps));
+        LL_DO(add(std::get<Repeat>(statement.node)));
     }
+    decisions_.end_block();
     return Ok{};
   }
 
@@ -143,7 +102,7 @@ class StepBuilder {
       if (expr.has_fill)
         inside = nodes().both(inside, nodes().in_range(subscripts.back(), extent));
       else if (interval_of(program_, written).data_dependent)
-        inside = nodes().both(inside, nodes().checked(subscripts.back(), extent, statement_, id, int(d)));
+        inside = nodes().both(inside, nodes().checked(subscripts.back(), extent, result_, id, int(d)));
     }
     const Literal outside = expr.has_fill                   ? expr.literal
                             : array.dtype == DType::boolean ? Literal::of_bool(false)
@@ -174,48 +133,65 @@ class StepBuilder {
     return var;
   }
 
-  void begin(ArrayId statement) {
+  void begin(ArrayId result) {
     values_.clear();
-    statement_ = statement;
+    result_ = result;
   }
 
-  void add(const Compute& compute, std::vector<Step>& steps) {
-    begin(compute.result);
+  // A compute without a body; nothing if its result has no elements.
+  std::optional<FoldedCompute> bind_all(const Compute& compute) {
     FoldedCompute folded;
+    folded.statement = statement_;
     folded.result = compute.result;
     folded.reducer = compute.reducer;
     folded.accumulator = program_.exprs[compute.body].type == DType::c64 ? DType::c64 : compute.accumulator;
+    uint32_t place = 0;
     for (const IndexId index : compute.loops) {
       const VarId var = bind(index);
       folded.dims.push_back(var);
+      const uint32_t own = place++;
       if (var == none) continue;
+      stepped_.own_index.emplace(var, own);
       folded.loops.push_back(var);
-      if (nodes().extent(var) == 0) return;
+      if (nodes().extent(var) == 0) return std::nullopt;
       if (program_.indices[index].kind == IndexKind::scan) folded.scan = var;
     }
     for (const IndexId index : compute.reduced) {
       const VarId var = bind(index);
-      if (var != none) folded.reduced.push_back(var);
+      if (var != none) folded.reduced.push_back(var), stepped_.own_index.emplace(var, place);
       folded.is_empty |= program_.indices[index].extent == 0;
+      ++place;
     }
-    if (folded.is_empty) {
-      folded.reduced.clear();
-      folded.body = none;
-    } else {
+    if (folded.is_empty) folded.reduced.clear();
+    return folded;
+  }
+
+  Status add(const Compute& compute) {
+    begin(compute.result);
+    auto bound = bind_all(compute);
+    if (!bound) return Ok{};
+    FoldedCompute& folded = *bound;
+    if (!folded.is_empty) {
       folded.body = expression(compute.body);
-      if (folded.reducer != Reducer::none) reduce(folded);
+      if (folded.reducer != Reducer::none) LL_DO(reduce(folded));
     }
-    classify(stepped_.nodes, program_, folded);
-    if (folded.reducer == Reducer::none && should_inline(compute, folded)) {
-      const DType dtype = program_.arrays[folded.result].dtype;
-      inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
-      if (uses_.arrays[folded.result].others == 0) return;
+    measure(stepped_, folded);
+    LL_DO(decisions_.order(folded));
+    finish_order(stepped_, folded);
+    if (folded.reducer == Reducer::none) {
+      LL_TRY(const bool folds, decisions_.folds(compute, folded));
+      if (folds) {
+        const DType dtype = program_.arrays[folded.result].dtype;
+        inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
+        stepped_.folded.push_back({statement_, folded.written_out});
+        if (uses_.arrays[folded.result].others == 0) return Ok{};
+      }
     }
-    place(std::move(folded), steps);
+    return decisions_.place(std::move(folded));
   }
 
   // Converts to the accumulator's type, and writes out reductions of a few points.
-  void reduce(FoldedCompute& folded) {
+  Status reduce(FoldedCompute& folded) {
     const bool positions = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
     const bool extreme = folded.reducer == Reducer::max || folded.reducer == Reducer::min;
     if (is_integer(folded.accumulator)) {  // the low bits of a sum do not depend on the high ones
@@ -227,17 +203,24 @@ class StepBuilder {
     if (folded.reduced.empty() && positions) {
       folded.body = nodes().cast(result, nodes().integer(0));
       folded.reducer = Reducer::none;
-      return;
+      return Ok{};
     }
-    int64_t count = 1;
-    for (const VarId var : folded.reduced) count *= std::min<int64_t>(nodes().extent(var), most_unrolled_points + 1);
+    int64_t points = 1;
+    for (const VarId var : folded.reduced)
+      points = std::min(points * std::min(nodes().extent(var), most_points), most_points);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
+    LL_TRY(folded.written_out, decisions_.writes_out(folded, points, size));
+    if (folded.written_out || folded.reduced.empty()) write_out(folded, points);
+    return Ok{};
+  }
+
+  void write_out(FoldedCompute& folded, int64_t points) {
     const bool rounded = compute_type(folded.accumulator) != folded.accumulator;
-    if (positions || (rounded && count > 1) || count > most_unrolled_points || count * size > largest_unrolled) return;
+    const DType result = program_.arrays[folded.result].dtype;
     const NodeId body = folded.body;
     NodeId sum = none;
-    for (int64_t point = 0; point < count; ++point) {
+    for (int64_t point = 0; point < points; ++point) {
       Substitution by;
       int64_t rest = point;
       for (size_t i = folded.reduced.size(); i-- > 0;) {
@@ -265,94 +248,19 @@ class StepBuilder {
     }
   }
 
-  bool should_inline(const Compute& compute, const FoldedCompute& folded) {
-    if (folded.scan != none) return false;
-    const ArrayUse& use = uses_.arrays[compute.result];
-    if (use.reads == 0) return false;
-    if (contains(nodes(), folded.body, NodeKind::checked))
-      return use.others == 0 && use.reads == 1 && reads_each_once(compute, use);
-    int size = 0;
-    nodes().for_each(folded.body, [&](const Node&, NodeId) { ++size; });
-    if (size > largest_inlined) return false;
-    const int work = work_of(nodes(), folded.body);
-    if (compute.is_view || work == 0) return true;
-    if (use.others > 0 || use.reads > 1 || use.crosses_block || use.reader == nullptr) return false;
-    return work <= 2 || use.reader_points <= double(size_of(program_.arrays[compute.result].shape));
-  }
-
-  // The one reader reads every element, each at its own point: what is checked here is checked there.
-  bool reads_each_once(const Compute& compute, const ArrayUse& use) const {
-    const Expr& site = program_.exprs[use.site];
-    const auto* reader = std::get_if<Compute>(&use.reader->node);
-    if (reader == nullptr || use.crosses_block || site.has_fill || reader->reducer != Reducer::none ||
-        reader->loops.size() != compute.loops.size())
-      return false;
-    if (reader->is_view) return false;
-    for (uint32_t d = 0; d < site.args[2]; ++d) {
-      const Expr& written = program_.exprs[subscripts_of(program_, site)[d]];
-      if (written.kind != ExprKind::index || written.args[0] != reader->loops[d] ||
-          program_.indices[written.args[0]].extent != program_.arrays[compute.result].shape[d])
-        return false;
-    }
-    return true;
-  }
-
-  // ---- placing ----
-  template <class Node>
-  void append(std::vector<Step>& steps, Node node) {
-    steps.push_back(Step{std::move(node)});
-    note(steps, steps.size() - 1);
-  }
-  void note(const std::vector<Step>& steps, size_t at) {
-    for (const ArrayId array : defined_by(steps[at])) producer_[array] = int(at);
-    for_each_read(stepped_, steps[at], [&](ArrayId array) { reader_[array] = std::max(reader_[array], int(at)); });
-  }
-
-  // A compute joins the step of its last producer, or a later one that reads the same arrays, or starts its own.
-  void place(FoldedCompute folded, std::vector<Step>& steps) {
-    if (auto contraction = find_contraction(stepped_.nodes, program_, folded))
-      return append(steps, std::move(*contraction));
-    int earliest = -1;
-    std::vector<int> candidates;
-    if (!folded.is_empty)
-      nodes().for_each(folded.body, [&](const Node& node, NodeId) {
-        if (node.kind != NodeKind::load || node.array == folded.result) return;
-        earliest = std::max(earliest, producer_[node.array]);
-        candidates.push_back(reader_[node.array]);
-      });
-    candidates.push_back(earliest);
-    std::ranges::sort(candidates);
-    for (const int at : candidates) {
-      if (at < earliest || at < 0) continue;
-      Step& step = steps[size_t(at)];
-      auto* nest = std::get_if<NestStep>(&step.node);
-      auto* contraction = std::get_if<ContractionStep>(&step.node);
-      if (nest != nullptr && nest->computes.size() < most_computes_in_step &&
-          can_join(nodes(), program_, *nest, folded))
-        nest->computes.push_back(std::move(folded));
-      else if (contraction != nullptr && contraction->epilogue.size() < most_computes_in_step &&
-               can_follow(nodes(), program_, *contraction, folded))
-        contraction->epilogue.push_back(std::move(folded));
-      else
-        continue;
-      return note(steps, size_t(at));
-    }
-    NestStep alone;
-    alone.computes.push_back(std::move(folded));
-    append(steps, std::move(alone));
-  }
-
-  void add(const Scatter& scatter, std::vector<Step>& steps) {
+  Status add(const Scatter& scatter) {
     begin(scatter.result);
     ScatterStep step;
+    step.id = statement_;
     step.result = scatter.result;
     step.reducer = scatter.reducer;
     step.init = scatter.init_array;
     if (step.init == none) step.fill = expression(scatter.init_literal);
     bool empty = size_of(program_.arrays[scatter.result].shape) == 0 && scatter.drop_outside;
-    for (const IndexId index : scatter.domain) {
+    for (uint32_t i = 0; i < scatter.domain.size(); ++i) {
+      const IndexId index = scatter.domain[i];
       const VarId var = bind(index);
-      if (var != none) step.domain.push_back(var);
+      if (var != none) step.domain.push_back(var), stepped_.own_index.emplace(var, i);
       const int64_t extent = program_.indices[index].extent;
       empty |= extent == 0;
       step.points *= double(extent);
@@ -369,58 +277,63 @@ class StepBuilder {
       }
       step.body = expression(scatter.body);
     }
-    append(steps, std::move(step));
+    return decisions_.place(statement_, Step{std::move(step)});
   }
 
-  void add(const Constant& constant, std::vector<Step>& steps) {
+  Status add(const Constant& constant) {
     const Array& array = program_.arrays[constant.result];
     if (constant.values.size() != 1) {
       stepped_.constant[constant.result] = &constant;
-      return;
+      return Ok{};
     }
     begin(constant.result);
     FoldedCompute folded;
+    folded.statement = statement_;
     folded.result = constant.result;
-    for (const int64_t extent : array.shape) {
-      const VarId var = extent == 1 ? none : nodes().add_var(extent);
+    for (uint32_t d = 0; d < array.shape.size(); ++d) {
+      const VarId var = array.shape[d] == 1 ? none : nodes().add_var(array.shape[d]);
       folded.dims.push_back(var);
-      if (var != none) folded.loops.push_back(var);
+      if (var != none) folded.loops.push_back(var), stepped_.own_index.emplace(var, d);
     }
     const NodeId value = nodes().literal(array.dtype, constant.values[0]);
-    inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
-    if (uses_.arrays[constant.result].others == 0 || size_of(array.shape) == 0) return;
+    if (size_of(array.shape) == 0 || decisions_.folds(constant, statement_)) {
+      inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
+      if (size_of(array.shape) == 0) return Ok{};
+      stepped_.folded.push_back({statement_, false});
+      if (uses_.arrays[constant.result].others == 0) return Ok{};
+    }
     folded.body = value;
-    classify(stepped_.nodes, program_, folded);
-    place(std::move(folded), steps);
+    measure(stepped_, folded);
+    LL_DO(decisions_.order(folded));
+    finish_order(stepped_, folded);
+    return decisions_.place(std::move(folded));
   }
 
-  Status add(const Repeat& repeat, std::vector<Step>& steps) {
+  Status add(const Repeat& repeat) {
     RepeatStep step;
+    step.id = statement_;
     step.repeat = &repeat;
     step.counter = nodes().add_var(program_.indices[repeat.counter].extent);
     index_[repeat.counter] = nodes().var(step.counter);
-    // Inside, producers and readers outside do not count: a compute can not join their steps.
-    const auto producer = std::exchange(producer_, std::vector<int>(producer_.size(), -1));
-    const auto reader = std::exchange(reader_, std::vector<int>(reader_.size(), -1));
-    const Status status = block(repeat.body, step.body);
-    producer_ = producer;
-    reader_ = reader;
-    LL_DO(status);
-    append(steps, std::move(step));
-    return Ok{};
+    const StatementId own = statement_;
+    LL_DO(block(own, repeat.body, step.body));
+    return decisions_.place(own, Step{std::move(step)});
   }
 
   Nodes& nodes() { return stepped_.nodes; }
 
+  static constexpr int64_t most_points = int64_t(1) << 20;  // counted of a reduction: more make no difference
+
   const Program& program_;
-  SteppedProgram stepped_;
-  ArrayUses uses_;
+  StatementTable table_;
+  SteppedProgram& stepped_;
+  const ArrayUses& uses_;
+  Decisions& decisions_;
   std::vector<Inlined> inlined_;
-  std::vector<int> producer_;  // by array: the step of the current block that defines it
-  std::vector<int> reader_;    // the last step that reads it
   std::unordered_map<IndexId, NodeId> index_;
   std::unordered_map<ExprId, NodeId> values_;
-  ArrayId statement_ = none;
+  StatementId statement_ = none;
+  ArrayId result_ = none;
   int opaque_count_ = 0;
 };
 
@@ -433,7 +346,22 @@ void collect(const std::vector<Statement>& statements, std::vector<const Opaque*
 
 }  // namespace
 
-Result<SteppedProgram> make_steps(const Program& program) { return StepBuilder(program).run(); }
+Status add_steps(SteppedProgram& stepped, const ArrayUses& uses, Decisions& decisions) {
+  return StepBuilder(stepped, uses, decisions).run();
+}
+
+Result<SteppedProgram> make_steps(const Program& program, const Target& target) {
+  SteppedProgram stepped(program, target);
+  const ArrayUses uses = find_uses(program);
+  LL_DO(add_steps(stepped, uses, *decide(stepped, uses)));
+  return stepped;
+}
+
+Result<SteppedProgram> make_steps(const Program& program, const Schedule& schedule, const Target& target) {
+  SteppedProgram stepped(program, target);
+  LL_DO(add_steps(stepped, find_uses(program), *follow(stepped, schedule)));
+  return stepped;
+}
 
 std::vector<const Opaque*> opaque_statements(const Program& program) {
   std::vector<const Opaque*> list;
@@ -481,6 +409,12 @@ std::vector<ArrayId> defined_by(const Step& step) {
   } else {
     list = std::get<RepeatStep>(step.node).repeat->results;
   }
+  return list;
+}
+
+std::vector<VarId> looping_vars(const SteppedProgram& stepped, const ScatterStep& step) {
+  std::vector<VarId> list = step.domain;
+  std::erase_if(list, [&](VarId var) { return stepped.nodes.extent(var) <= 1; });
   return list;
 }
 

@@ -1,0 +1,168 @@
+#include "loops/plan/schedule_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "loops/plan/decisions.h"
+
+namespace lightline::loops::plan {
+namespace {
+
+// Folds what the schedule folds and keeps the computes, in no order of their own.
+class Collector : public Decisions {
+ public:
+  Collector(SteppedProgram& stepped, const ArrayUses& uses, const Schedule& schedule)
+      : stepped_(stepped), uses_(uses), table_(stepped.program) {
+    for (const ScheduledKernel& kernel : schedule.kernels)
+      for (const ScheduledStatement& each : kernel.statements) written_out_[each.statement] = each.written_out;
+    for (const FoldedStatement& each : schedule.folded) {
+      written_out_[each.statement] = each.written_out;
+      folded_.insert(each.statement);
+    }
+  }
+
+  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int) override {
+    const auto found = written_out_.find(folded.statement);
+    const bool wanted = found != written_out_.end() && found->second;
+    if (wanted && points > most_points)
+      return wrong(folded.statement, fmt::format("can not be unrolled: it has more than {} points", most_points));
+    return wanted;
+  }
+  Status order(FoldedCompute&) override { return Ok{}; }
+  Result<bool> folds(const Compute& compute, const FoldedCompute& folded) override {
+    if (!folded_.contains(folded.statement)) return false;
+    if (contains(stepped_.nodes, folded.body, NodeKind::checked) &&
+        !keeps_checks(stepped_.program, compute, uses_.arrays[compute.result]))
+      return wrong(folded.statement, "can not be folded: its reads are checked, and its readers would check others");
+    return true;
+  }
+  bool folds(const Constant&, StatementId statement) override { return folded_.contains(statement); }
+  void begin_block(StatementId, std::vector<Step>&) override {}
+  void end_block() override {}
+  Status place(FoldedCompute folded) override {
+    const StatementId statement = folded.statement;
+    computes.emplace(statement, std::move(folded));
+    return Ok{};
+  }
+  Status place(StatementId, Step) override { return Ok{}; }
+
+  Error wrong(StatementId statement, std::string_view reason) const {
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
+  }
+
+  std::unordered_map<StatementId, FoldedCompute> computes;
+  static constexpr int64_t most_points = 4096;
+
+ private:
+  SteppedProgram& stepped_;
+  const ArrayUses& uses_;
+  StatementTable table_;
+  std::unordered_set<StatementId> folded_;
+  std::unordered_map<StatementId, bool> written_out_;
+};
+
+class SharingCheck {
+ public:
+  SharingCheck(const SteppedProgram& stepped, const Collector& collected)
+      : stepped_(stepped), nodes_(stepped.nodes), collected_(collected), table_(stepped.program) {}
+
+  Status run(const ScheduledKernel& kernel) const {
+    for (size_t reader = 0; reader < kernel.statements.size(); ++reader) {
+      LL_DO(check_past(kernel.statements[reader]));
+      size_t shared = SIZE_MAX;  // by all from the producer to the reader
+      for (size_t producer = reader; producer-- > 0;) {
+        shared = std::min<size_t>(shared, kernel.statements[producer + 1].shared);
+        LL_DO(check_pair(kernel.statements[producer], kernel.statements[reader], shared));
+      }
+    }
+    return Ok{};
+  }
+
+ private:
+  const FoldedCompute* compute(const ScheduledStatement& each) const {
+    const auto found = collected_.computes.find(each.statement);
+    return found == collected_.computes.end() || found->second.is_empty ? nullptr : &found->second;
+  }
+
+  template <class Visit>
+  void for_each_load_of(ArrayId array, NodeId root, const Visit& visit) const {
+    nodes_.for_each(root, [&](const Node& node, NodeId) {
+      if (node.kind == NodeKind::load && node.array == array) visit(node);
+    });
+  }
+
+  // The variable of a statement's own index, if it is a dimension of its result.
+  VarId dimension_var(const FoldedCompute& folded, uint32_t index) const {
+    return index < folded.dims.size() ? folded.dims[index] : none;
+  }
+  VarId var_of(const FoldedCompute& folded, uint32_t index) const {
+    for (const auto* list : {&folded.loops, &folded.reduced})
+      for (const VarId var : *list)
+        if (stepped_.own_index.at(var) == index) return var;
+    return none;
+  }
+
+  // In every loop that the two share, the reader reads what the same iteration has computed.
+  Status check_pair(const ScheduledStatement& from, const ScheduledStatement& to, size_t shared) const {
+    const FoldedCompute *producer = compute(from), *reader = compute(to);
+    if (producer == nullptr || reader == nullptr) return Ok{};
+    std::string problem;
+    for_each_load_of(producer->result, reader->body, [&](const Node& load) {
+      for (size_t level = 0; level < shared && problem.empty(); ++level) {
+        const uint32_t made = from.loops[level].index;
+        const VarId here = var_of(*reader, to.loops[level].index);
+        if (dimension_var(*producer, made) == none)
+          problem =
+              fmt::format("reads '{}' inside the loop that computes it, before that ends", table_.text(from.statement));
+        else if (!nodes_.is_var(nodes_.operands(load)[made], here))
+          problem =
+              fmt::format("reads '{}' at another iteration of their shared loop over '{}'", table_.text(from.statement),
+                          table_.own_indices(to.statement)[to.loops[level].index].name);
+      }
+    });
+    if (!problem.empty()) return collected_.wrong(to.statement, problem);
+    return Ok{};
+  }
+
+  // A scan finds its past if it stays at one point of every loop around it.
+  Status check_past(const ScheduledStatement& each) const {
+    const FoldedCompute* folded = compute(each);
+    if (folded == nullptr || folded->scan == none) return Ok{};
+    const uint32_t scan = stepped_.own_index.at(folded->scan);
+    for (const Loop& loop : each.loops) {
+      if (loop.index == scan && loop.turning) return collected_.wrong(each.statement, "turns back in its scan");
+      if (loop.index == scan) return Ok{};
+      bool stays = true;
+      for_each_load_of(folded->result, folded->body, [&](const Node& load) {
+        stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
+      });
+      if (!stays)
+        return collected_.wrong(each.statement,
+                                fmt::format("reads its own past at other points of '{}', which runs around its scan",
+                                            table_.own_indices(each.statement)[loop.index].name));
+    }
+    return Ok{};
+  }
+
+  const SteppedProgram& stepped_;
+  const Nodes& nodes_;
+  const Collector& collected_;
+  StatementTable table_;
+};
+
+}  // namespace
+
+Status check_values(const Program& program, const Schedule& schedule) {
+  SteppedProgram stepped(program, generic_cpu());
+  const ArrayUses uses = find_uses(program);
+  Collector collected(stepped, uses, schedule);
+  LL_DO(add_steps(stepped, uses, collected));
+  const SharingCheck check(stepped, collected);
+  for (const ScheduledKernel& kernel : schedule.kernels) LL_DO(check.run(kernel));
+  return Ok{};
+}
+
+}  // namespace lightline::loops::plan
