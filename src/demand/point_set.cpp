@@ -111,66 +111,64 @@ class PointCounter {
   std::vector<int64_t> values_;
 };
 
+int64_t coefficient_of(const HalfSpace& cut, int variable) {
+  for (const auto& [v, c] : cut.terms)
+    if (v == variable) return c;
+  return 0;
+}
+
+HalfSpace with_value(const HalfSpace& cut, int variable, int64_t at) {
+  HalfSpace result{cut.constant, {}};
+  for (const auto& [v, c] : cut.terms) {
+    if (v == variable)
+      result.constant += c * at;
+    else
+      result.terms.emplace_back(v, c);
+  }
+  return result;
+}
+
+HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor) {
+  a.constant += factor * b.constant;
+  for (const auto& [v, c] : b.terms) {
+    const auto found = std::find_if(a.terms.begin(), a.terms.end(), [v = v](const auto& t) { return t.first == v; });
+    if (found == a.terms.end())
+      a.terms.emplace_back(v, factor * c);
+    else
+      found->second += factor * c;
+  }
+  std::erase_if(a.terms, [](const auto& t) { return t.second == 0; });
+  std::sort(a.terms.begin(), a.terms.end());
+  return a;
+}
+
 // Removes a variable from the cuts: by pairing lower and upper bounds if its coefficients are units, else by fixing it.
 void eliminate(Piece& piece, int variable) {
+  const Range range = piece.box[size_t(variable)];
   std::vector<HalfSpace> kept, lower, upper;
-  bool unit = piece.box[size_t(variable)].step == 1;
+  bool unit = range.step == 1;
   for (HalfSpace& cut : piece.cuts) {
-    int64_t coefficient = 0;
-    for (const auto& [v, c] : cut.terms)
-      if (v == variable) coefficient = c;
-    if (coefficient == 0) {
-      kept.push_back(std::move(cut));
-      continue;
-    }
-    unit &= coefficient == 1 || coefficient == -1;
-    (coefficient > 0 ? lower : upper).push_back(std::move(cut));
+    const int64_t coefficient = coefficient_of(cut, variable);
+    if (coefficient != 0) unit &= coefficient == 1 || coefficient == -1;
+    (coefficient == 0 ? kept : coefficient > 0 ? lower : upper).push_back(std::move(cut));
   }
   if (lower.empty() && upper.empty()) {
     piece.cuts = std::move(kept);
     return;
   }
-  const Range range = piece.box[size_t(variable)];
-  const auto without = [&](const HalfSpace& cut, int64_t at) {
-    HalfSpace result;
-    result.constant = cut.constant;
-    for (const auto& [v, c] : cut.terms) {
-      if (v == variable)
-        result.constant += c * at;
-      else
-        result.terms.emplace_back(v, c);
-    }
-    return result;
-  };
   Piece result{piece.box, std::move(kept)};
   if (!unit || lower.size() * upper.size() > 16) {
     // one value of the variable: a subset of the projection
     const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
     for (const auto* list : {&lower, &upper})
-      for (const HalfSpace& cut : *list) result.cut(without(cut, at));
-    piece = std::move(result);
-    return;
-  }
-  // v >= -(rest of lower) and v <= (rest of upper), with the box on both sides
-  for (const HalfSpace& cut : lower) result.cut(without(cut, range.hi));
-  for (const HalfSpace& cut : upper) result.cut(without(cut, range.lo));
-  for (const HalfSpace& low : lower) {
-    for (const HalfSpace& high : upper) {
-      HalfSpace sum = without(low, 0);
-      const HalfSpace other = without(high, 0);
-      sum.constant += other.constant;
-      for (const auto& [v, c] : other.terms) {
-        const auto found =
-            std::find_if(sum.terms.begin(), sum.terms.end(), [v = v](const auto& t) { return t.first == v; });
-        if (found == sum.terms.end())
-          sum.terms.emplace_back(v, c);
-        else
-          found->second += c;
-      }
-      std::erase_if(sum.terms, [](const auto& t) { return t.second == 0; });
-      std::sort(sum.terms.begin(), sum.terms.end());
-      result.cut(std::move(sum));
-    }
+      for (const HalfSpace& cut : *list) result.cut(with_value(cut, variable, at));
+  } else {
+    // v >= -(rest of lower) and v <= (rest of upper), with the box on both sides
+    for (const HalfSpace& cut : lower) result.cut(with_value(cut, variable, range.hi));
+    for (const HalfSpace& cut : upper) result.cut(with_value(cut, variable, range.lo));
+    for (const HalfSpace& low : lower)
+      for (const HalfSpace& high : upper)
+        result.cut(add_scaled(with_value(low, variable, 0), with_value(high, variable, 0), 1));
   }
   piece = std::move(result);
 }
@@ -286,18 +284,8 @@ void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
 }  // namespace
 
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant) {
-  HalfSpace result = a;
-  result.constant += constant - b.constant;
-  for (const auto& [v, c] : b.terms) {
-    const auto found =
-        std::find_if(result.terms.begin(), result.terms.end(), [v = v](const auto& t) { return t.first == v; });
-    if (found == result.terms.end())
-      result.terms.emplace_back(v, -c);
-    else
-      found->second -= c;
-  }
-  std::erase_if(result.terms, [](const auto& t) { return t.second == 0; });
-  std::sort(result.terms.begin(), result.terms.end());
+  HalfSpace result = add_scaled(a, b, -1);
+  result.constant += constant;
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "loops/ir/parse.h"
 #include "loops/ir/print.h"
 #include "loops/run/compile.h"
+#include "support/text_cases.h"
 
 namespace lightline::loops {
 namespace {
@@ -94,13 +95,7 @@ Case load_case(const std::filesystem::path& path) {
   return result;
 }
 
-std::vector<std::string> case_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".test") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> case_names() { return testing_support::case_names(folder); }
 
 Case load_named(const std::string& name) { return load_case(folder / (name + ".test")); }
 

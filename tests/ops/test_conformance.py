@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lightline_under_test import BINARY, SEED
-from runner import record
+from runner import record, run
 
 HERE = Path(__file__).resolve().parent
 BUILD = BINARY.parent
@@ -22,7 +22,7 @@ def test_conformance(family: str, tmp_path: Path) -> None:
 
     tool = BUILD / "tests" / "lightline_conform"
     assert tool.exists(), f"{tool} was not built"
-    report = harness.run(harness.collect(family, SEED), tool, tmp_path)
+    report = run(harness.collect(family, SEED), tool, tmp_path)
     record(BUILD, family, report.triples, report.proved)
     print(report.summary())
     assert not report.failures, "\n".join([report.summary(), *report.failures[:40]])

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from lightline_under_test import BINARY, ROOT, SEED
+from lightline_under_test import ROOT, SEED, validate
 
 pytest.importorskip("torch")
 
 EXAMPLES = sorted((ROOT / "examples" / "pytorch").glob("*.py"))
-
-
-def validate(*arguments: str) -> dict:
-    result = subprocess.run(
-        [str(BINARY), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode in (0, 1), result.stderr
-    return json.loads(result.stdout)
 
 
 def test_there_are_enough_examples() -> None:

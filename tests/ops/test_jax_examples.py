@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from lightline_under_test import BINARY, ROOT, SEED
+from lightline_under_test import ROOT, SEED, validate
 
 EXAMPLES = sorted((ROOT / "examples" / "jax").glob("*.py"))
 
@@ -15,14 +14,6 @@ EXAMPLES = sorted((ROOT / "examples" / "jax").glob("*.py"))
 def need_jax() -> None:
     for module in ("jax", "flax", "optax"):
         pytest.importorskip(module, reason=f"no {module}")
-
-
-def validate(*arguments: str) -> dict:
-    result = subprocess.run(
-        [str(BINARY), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode in (0, 1), result.stderr
-    return json.loads(result.stdout)
 
 
 def test_there_are_enough_examples() -> None:

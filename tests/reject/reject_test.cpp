@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "loops/ir/parse.h"
+#include "support/text_cases.h"
 
 namespace lightline::loops {
 namespace {
@@ -29,13 +30,7 @@ Rejected load_rejected(const std::string& name) {
   return rejected;
 }
 
-std::vector<std::string> rejected_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".test") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> rejected_names() { return testing_support::case_names(folder); }
 
 class RejectedPrograms : public testing::TestWithParam<std::string> {};
 

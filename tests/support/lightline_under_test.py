@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,3 +22,12 @@ def chosen_seed() -> int:
 
 SEED = chosen_seed()
 REPEAT = f"LIGHTLINE_SEED={SEED} repeats the random inputs"
+
+
+def validate(*arguments: str) -> dict:
+    """What `lightline validate` reports: whether a program agrees with its framework."""
+    result = subprocess.run(
+        [str(BINARY), "validate", *arguments, "--json"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode in (0, 1), result.stderr
+    return json.loads(result.stdout)

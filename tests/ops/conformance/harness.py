@@ -14,11 +14,9 @@ LIGHTLINE_SEED chooses the random inputs.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import random
 import sys
-import tempfile
 import traceback
 import zlib
 from collections.abc import Callable, Sequence
@@ -27,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightline_under_test import ROOT, SEED
 from programs import exported, find_operator, in_place_form, one_node
-from runner import BACKENDS, Case, run
+from runner import Case, command_line
 from specs import (
     ALL,
     BF16,
@@ -180,25 +177,7 @@ def case_files() -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("-k", dest="only", default="")
-    parser.add_argument("--backend", action="append", choices=BACKENDS, help="one backend only")
-    parser.add_argument("--keep", type=Path, help="write cases.jsonl and data.safetensors here and leave them")
-    options = parser.parse_args()
-    failed = False
-    for name in options.names or case_files():
-        suite = collect(name, SEED, options.only)
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = options.keep or Path(scratch)
-            folder.mkdir(parents=True, exist_ok=True)
-            report = run(suite, options.build / "tests" / "lightline_conform", folder, options.backend or BACKENDS)
-        for failure in report.failures:
-            print("FAIL", failure)
-        print(report.summary(), f"{len(report.proved)} operators")
-        failed |= bool(report.failures)
-    return 1 if failed else 0
+    return command_line(__doc__, case_files(), collect)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from lightline_under_test import ROOT, SEED
 
 from lightline.tensor_files import write_safetensors
 
@@ -126,3 +130,26 @@ def record(build: Path, family: str, triples: int, proved: dict[str, set[str]]) 
     }
     summary["families"] = dict(sorted(families.items()))
     path.write_text(json.dumps(summary, indent=1) + "\n")
+
+
+def command_line(description: str | None, case_files: Sequence[str], collect: Callable[[str, int, str], Cases]) -> int:
+    """Runs case files, all of them or those that are named, and prints what comes of each."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("-k", dest="only", default="")
+    parser.add_argument("--backend", action="append", choices=BACKENDS, help="one backend only")
+    parser.add_argument("--keep", type=Path, help="write cases.jsonl and data.safetensors here and leave them")
+    options = parser.parse_args()
+    failed = False
+    for name in options.names or case_files:
+        suite = collect(name, SEED, options.only)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = options.keep or Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            report = run(suite, options.build / "tests" / "lightline_conform", folder, options.backend or BACKENDS)
+        for failure in report.failures:
+            print("FAIL", failure)
+        print(report.summary(), f"{len(report.proved)} operators")
+        failed |= bool(report.failures)
+    return 1 if failed else 0

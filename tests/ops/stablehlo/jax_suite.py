@@ -16,13 +16,11 @@ of them are tried; LIGHTLINE_LONG tries them all.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -59,8 +57,8 @@ from jax_specs import (
     X,
     draw,
 )
-from lightline_under_test import LONG, ROOT, SEED
-from runner import BACKENDS, Case, run
+from lightline_under_test import LONG
+from runner import Case, command_line
 
 from lightline.jax_capture import Call, compile_in_haste, flatten
 
@@ -275,28 +273,16 @@ def case_files() -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("-k", dest="only", default="")
-    parser.add_argument("--backend", action="append", choices=BACKENDS, help="one backend only")
-    parser.add_argument("--keep", type=Path, help="write cases.jsonl and data.safetensors here and leave them")
-    options = parser.parse_args()
-    failed = False
     functions: set[str] = set()
-    for name in options.names or case_files():
-        suite = collect(name, SEED, options.only)
-        functions |= suite.functions
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = options.keep or Path(scratch)
-            folder.mkdir(parents=True, exist_ok=True)
-            report = run(suite, options.build / "tests" / "lightline_conform", folder, options.backend or BACKENDS)
-        for failure in report.failures:
-            print("FAIL", failure)
-        print(report.summary())
-        failed |= bool(report.failures)
+
+    def collect_and_count(name: str, seed: int, only: str) -> Suite:
+        suite = collect(name, seed, only)
+        functions.update(suite.functions)
+        return suite
+
+    failed = command_line(__doc__, case_files(), collect_and_count)
     print(f"{len(functions)} functions")
-    return 1 if failed else 0
+    return failed
 
 
 if __name__ == "__main__":
