@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loops/plan/statement_ids.h"
+#include "loops/plan/statement_table.h"
 
 namespace lightline::loops::plan {
 

@@ -155,6 +155,28 @@ class SharingCheck {
 
 }  // namespace
 
+FoldedReads::FoldedReads(const Program& program, const StatementTable& table, const Schedule& schedule)
+    : program_(program), table_(table), is_folded_(table.size(), false) {
+  for (const FoldedStatement& each : schedule.folded) is_folded_[each.statement] = true;
+}
+
+bool FoldedReads::reads(StatementId reader, ArrayId wanted) const {
+  std::vector<bool> seen(table_.size(), false);
+  return finds(reader, wanted, seen);
+}
+
+bool FoldedReads::finds(StatementId reader, ArrayId wanted, std::vector<bool>& seen) const {
+  bool found = false;
+  seen[reader] = true;
+  for_each_array_read(program_, table_[reader], [&](ArrayId array) {
+    const StatementId definition = table_.definition_of(array);
+    found |= array == wanted;
+    if (!found && definition != none && !seen[definition] && is_folded_[definition])
+      found = finds(definition, wanted, seen);
+  });
+  return found;
+}
+
 Status check_values(const Program& program, const Schedule& schedule) {
   SteppedProgram stepped(program, generic_cpu());
   const ArrayUses uses = find_uses(program);

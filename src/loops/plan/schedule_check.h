@@ -1,4 +1,4 @@
-// The part of `verify` that looks at values: needs the expressions of the program with folded statements put in.
+// Parts of `verify` that more than one of them needs.
 #pragma once
 
 #include "loops/plan/schedule.h"
@@ -6,6 +6,20 @@
 #include "loops/plan/uses.h"
 
 namespace lightline::loops::plan {
+
+// What a statement reads, with what is folded into it.
+class FoldedReads {
+ public:
+  FoldedReads(const Program& program, const StatementTable& table, const Schedule& schedule);
+  bool reads(StatementId reader, ArrayId array) const;
+
+ private:
+  bool finds(StatementId reader, ArrayId array, std::vector<bool>& seen) const;
+
+  const Program& program_;
+  const StatementTable& table_;
+  std::vector<bool> is_folded_;  // by statement
+};
 
 // Rejects shared loops between an element and its reader at another iteration, scans that would not find their past,
 // and folding that would change what is checked when the program runs. The statements are known to fit.

@@ -140,7 +140,8 @@ class ScheduleVerifier {
     const ScheduledKernel& kernel = schedule_.kernels[number];
     for (size_t place = 0; place < kernel.statements.size(); ++place) {
       const ScheduledStatement& each = kernel.statements[place];
-      LL_DO(check_reads(each.statement, each.statement));
+      std::vector<bool> seen(table_.size(), false);
+      LL_DO(check_reads(each.statement, each.statement, seen));
       LL_DO(check_loops(each));
       LL_DO(check_shared(each, place == 0 ? nullptr : &kernel.statements[place - 1]));
       for (const Residency& kept : each.residency) LL_DO(check_residency(kernel, each, kept));
@@ -152,13 +153,14 @@ class ScheduleVerifier {
   }
 
   // What `reader` reads has been computed when `at` runs; folded statements read where they are read.
-  Status check_reads(StatementId at, StatementId reader) const {
+  Status check_reads(StatementId at, StatementId reader, std::vector<bool>& seen) const {
     Status status = Ok{};
+    seen[reader] = true;
     for_each_array_read(program_, table_[reader], [&](ArrayId array) {
       const StatementId definition = table_.definition_of(array);
       if (!status.ok() || definition == none || definition == reader) return;
       if (table_.is_carried(array) || is_inside(at, definition)) return;
-      if (is_folded_[definition]) status = check_reads(at, definition);
+      if (is_folded_[definition] && !seen[definition]) status = check_reads(at, definition, seen);
       if (is_folded_[definition] || kernel_of_[definition] == nowhere) return;
       const bool is_earlier = kernel_of_[definition] < kernel_of_[at] ||
                               (kernel_of_[definition] == kernel_of_[at] && place_of_[definition] < place_of_[at]);
@@ -235,7 +237,7 @@ class ScheduleVerifier {
     const bool is_made = std::ranges::any_of(kernel.statements, [&](const ScheduledStatement& other) {
       return table_.definition_of(kept.array) == other.statement;
     });
-    if (!is_made && !reads(id, kept.array))
+    if (!is_made && !FoldedReads(program_, table_, schedule_).reads(id, kept.array))
       return wrong(id, fmt::format("keeps '{}', which it neither computes nor reads", table_.array_text(kept.array)));
     if (kept.loop != Residency::whole_kernel && kept.loop >= each.loops.size())
       return wrong(id, fmt::format("keeps '{}' within a loop that it does not have", table_.array_text(kept.array)));
@@ -244,17 +246,6 @@ class ScheduleVerifier {
     if (kept.index >= indices.size() || kept.below < 1 || kept.below >= indices[kept.index].extent)
       return wrong(id, fmt::format("keeps a part of '{}' that is none or all of it", table_.array_text(kept.array)));
     return Ok{};
-  }
-
-  bool reads(StatementId reader, ArrayId wanted) const {
-    bool found = false;
-    for_each_array_read(program_, table_[reader], [&](ArrayId array) {
-      const StatementId definition = table_.definition_of(array);
-      found |= array == wanted;
-      if (!found && definition != none && definition != reader && is_folded_[definition])
-        found = reads(definition, wanted);
-    });
-    return found;
   }
 
   const Program& program_;

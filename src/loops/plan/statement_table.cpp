@@ -1,4 +1,4 @@
-#include "loops/plan/statement_ids.h"
+#include "loops/plan/statement_table.h"
 
 #include <fmt/format.h>
 

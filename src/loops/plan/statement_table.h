@@ -1,4 +1,4 @@
-// Statements by number: their place in the program's text, a repeat before the statements of its block.
+// Statements by number, with what a schedule says of them: their blocks, their own indices, names for arrays.
 #pragma once
 
 #include <string>
@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "loops/ir/program.h"
+#include "loops/ir/walk.h"
 
 namespace lightline::loops::plan {
-
-using StatementId = uint32_t;
 
 // An index that a statement binds itself: loops in the order of the result's dimensions, then reduced ones; the domain
 // of a scatter; the dimensions of a constant, called d0, d1, ...
@@ -54,15 +53,6 @@ class StatementTable {
 };
 
 // Calls `visit(ArrayId)` for every array that the statement itself reads: not those read inside a repeat's block.
-template <class Visit>
-void for_each_array_read(const Program& program, const Statement& statement, const Visit& visit);
-
-}  // namespace lightline::loops::plan
-
-#include "loops/plan/uses.h"
-
-namespace lightline::loops::plan {
-
 template <class Visit>
 void for_each_array_read(const Program& program, const Statement& statement, const Visit& visit) {
   const auto expression = [&](ExprId root) {

@@ -1,0 +1,197 @@
+// Whether a plan fits its schedule: axes, phases, places of reductions, stages.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loops/plan/plan.h"
+#include "loops/plan/schedule_check.h"
+
+namespace lightline::loops::plan {
+namespace {
+
+class PlanVerifier {
+ public:
+  PlanVerifier(const Program& program, const Plan& plan)
+      : program_(program), plan_(plan), table_(program), reads_(program, table_, plan.schedule) {}
+
+  Status run() {
+    if (plan_.kernels.size() != plan_.schedule.kernels.size())
+      return Error{ErrorCode::range, "a plan has one part for every kernel of its schedule", "", {}};
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) LL_DO(check(plan_.schedule.kernels[k], plan_.kernels[k]));
+    return Ok{};
+  }
+
+ private:
+  Error wrong(StatementId statement, std::string_view reason) const {
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
+  }
+
+  Status check(const ScheduledKernel& kernel, const KernelPlan& plan) const {
+    if (plan.axes.size() != kernel.statements.size())
+      return wrong(kernel.statements[0].statement, "stands in a kernel whose plan has axes for other statements");
+    for (const ReductionPlace& place : plan.reductions) LL_DO(check_reduction(kernel, plan, place));
+    for (size_t s = 0; s < kernel.statements.size(); ++s) {
+      LL_DO(check_axes(kernel.statements[s], plan, plan.axes[s]));
+      if (s > 0) LL_DO(check_shared(kernel, plan, s));
+    }
+    if (kernel.kind != KernelKind::repeat) LL_DO(check_phases(kernel, plan));
+    for (const Staged& staged : plan.staged) LL_DO(check_staged(kernel, staged));
+    return Ok{};
+  }
+
+  static const ScheduledStatement* find(const ScheduledKernel& kernel, StatementId statement) {
+    const auto found = std::ranges::find(kernel.statements, statement, &ScheduledStatement::statement);
+    return found == kernel.statements.end() ? nullptr : &*found;
+  }
+
+  // ---- axes ----
+  Status check_axes(const ScheduledStatement& each, const KernelPlan& plan, const std::vector<AxisUse>& uses) const {
+    const std::vector<OwnIndex> indices = table_.own_indices(each.statement);
+    std::vector<std::pair<Axis, uint32_t>> seen;
+    for (const AxisUse& use : uses) {
+      if (!seen.empty() && use.axis < seen.back().first)
+        return wrong(each.statement, fmt::format("has {} inside {}", name(use.axis), name(seen.back().first)));
+      int64_t extent = 1;
+      for (const uint32_t index : use.indices) {
+        if (std::ranges::find(each.loops, index, &Loop::index) == each.loops.end())
+          return wrong(each.statement, fmt::format("has {} over an index without a loop", name(use.axis)));
+        const std::string& word = indices[index].name;
+        if (std::ranges::find(seen, std::pair(use.axis, index)) != seen.end())
+          return wrong(each.statement, fmt::format("has {} over '{}' twice", name(use.axis), word));
+        seen.emplace_back(use.axis, index);
+        LL_DO(check_order(each.statement, plan, use.axis, indices[index]));
+        extent *= indices[index].extent;
+      }
+      if (use.indices.empty() || std::max(use.step, use.pieces) > extent || std::min(use.step, use.pieces) < 0)
+        return wrong(each.statement, fmt::format("has {} over more than there is: {} of {}", name(use.axis),
+                                                 std::max(use.step, use.pieces), extent));
+    }
+    return Ok{};
+  }
+
+  // A scan runs in order, and what a reduced index brings together must be brought together.
+  Status check_order(StatementId statement, const KernelPlan& plan, Axis axis, const OwnIndex& index) const {
+    if (index.kind == IndexKind::scan)
+      return wrong(statement, fmt::format("scans '{}' in order, not over {}", index.name, name(axis)));
+    if (index.kind != IndexKind::reduce || !std::holds_alternative<Compute>(table_[statement].node)) return Ok{};
+    static constexpr ReductionSite least[axis_count] = {ReductionSite::blocks, ReductionSite::block,
+                                                        ReductionSite::warp, ReductionSite::lanes};
+    const auto place = std::ranges::find(plan.reductions, statement, &ReductionPlace::statement);
+    if (place != plan.reductions.end() && place->site >= least[size_t(axis)]) return Ok{};
+    return wrong(statement,
+                 fmt::format("reduces '{}' over {}, but not in {}", index.name, name(axis), name(least[size_t(axis)])));
+  }
+
+  // Statements that share a loop run it alike.
+  Status check_shared(const ScheduledKernel& kernel, const KernelPlan& plan, size_t place) const {
+    const ScheduledStatement &each = kernel.statements[place], &before = kernel.statements[place - 1];
+    for (uint32_t level = 0; level < each.shared; ++level)
+      if (uses_of(plan.axes[place], each.loops[level].index) !=
+          uses_of(plan.axes[place - 1], before.loops[level].index))
+        return wrong(each.statement,
+                     fmt::format("runs its loop over '{}', which it shares, over other axes than '{}' does",
+                                 table_.own_indices(each.statement)[each.loops[level].index].name,
+                                 table_.text(before.statement)));
+    return Ok{};
+  }
+  // How an index is spread: whatever its name and its place in the statement.
+  static std::vector<AxisUse> uses_of(const std::vector<AxisUse>& uses, uint32_t index) {
+    std::vector<AxisUse> found;
+    for (const AxisUse& use : uses) {
+      const auto at = std::ranges::find(use.indices, index);
+      if (at == use.indices.end()) continue;
+      found.push_back(use);
+      found.back().indices = {uint32_t(at - use.indices.begin()), uint32_t(use.indices.size())};
+    }
+    return found;
+  }
+
+  // ---- phases ----
+  Status check_phases(const ScheduledKernel& kernel, const KernelPlan& plan) const {
+    std::vector<size_t> starts(kernel.statements.size(), 0), ends(kernel.statements.size(), 0);  // counted from 1
+    size_t turn = 0;
+    for (const Phase& phase : plan.phases) {
+      for (const PhasePart& part : phase.parts) {
+        const ScheduledStatement* each = find(kernel, part.statement);
+        if (part.statement >= table_.size() || each == nullptr)
+          return Error{ErrorCode::range, "a phase has a statement of another kernel", "", {}};
+        const auto place = size_t(each - kernel.statements.data());
+        ++turn;
+        const bool is_start = part.part == Part::whole || part.part == Part::partial;
+        const bool is_end = part.part == Part::whole || part.part == Part::combine;
+        if ((is_start && starts[place] != 0) || (is_end && (ends[place] != 0 || (!is_start && starts[place] == 0))))
+          return wrong(part.statement, "runs twice, or is combined before it starts");
+        if (is_start) starts[place] = turn;
+        if (is_end) ends[place] = turn;
+        if (part.part == Part::pack && (starts[place] != 0 || kernel.kind != KernelKind::product))
+          return wrong(part.statement, "is packed, but is no product that starts later");
+      }
+    }
+    for (size_t place = 0; place < kernel.statements.size(); ++place) LL_DO(check_turn(kernel, place, starts, ends));
+    return Ok{};
+  }
+
+  Status check_turn(const ScheduledKernel& kernel, size_t place, const std::vector<size_t>& starts,
+                    const std::vector<size_t>& ends) const {
+    const StatementId statement = kernel.statements[place].statement;
+    if (starts[place] == 0 || ends[place] == 0) return wrong(statement, "is in no phase, or is never combined");
+    for (size_t other = 0; other < kernel.statements.size(); ++other)
+      for (const ArrayId array : results_of(table_[kernel.statements[other].statement]))
+        if (other != place && ends[other] > starts[place] && reads_.reads(statement, array))
+          return wrong(statement, fmt::format("starts before '{}', which it reads, is done",
+                                              table_.text(kernel.statements[other].statement)));
+    return Ok{};
+  }
+
+  // ---- reductions and stages ----
+  Status check_reduction(const ScheduledKernel& kernel, const KernelPlan& plan, const ReductionPlace& place) const {
+    const ScheduledStatement* each = find(kernel, place.statement);
+    if (place.statement >= table_.size() || each == nullptr)
+      return Error{ErrorCode::range, "a reduction of another kernel has a place", "", {}};
+    const auto* compute = std::get_if<Compute>(&table_[place.statement].node);
+    if (compute == nullptr || compute->reduced.empty() || each->written_out)
+      return wrong(place.statement, "has a place for a reduction, but reduces nothing");
+    if (std::ranges::count(plan.reductions, place.statement, &ReductionPlace::statement) > 1)
+      return wrong(place.statement, "has two places for its reduction");
+    const bool is_combined = std::ranges::any_of(plan.phases, [&](const Phase& phase) {
+      return std::ranges::find(phase.parts, PhasePart{place.statement, Part::combine}) != phase.parts.end();
+    });
+    if (is_combined != (place.site == ReductionSite::blocks))
+      return wrong(place.statement, is_combined ? "is combined after a phase, but not reduced in blocks"
+                                                : "is reduced in blocks, but never combined");
+    return Ok{};
+  }
+
+  Status check_staged(const ScheduledKernel& kernel, const Staged& staged) const {
+    const auto is_made = [&](ArrayId array) {
+      return array < program_.arrays.size() && find(kernel, table_.definition_of(array)) != nullptr;
+    };
+    const bool is_read = staged.array < program_.arrays.size() &&
+                         std::ranges::any_of(kernel.statements, [&](const ScheduledStatement& each) {
+                           return reads_.reads(each.statement, staged.array);
+                         });
+    if (!is_made(staged.array) && !is_read)
+      return Error{ErrorCode::range, "an array is staged that the kernel neither computes nor reads", "", {}};
+    if (staged.in_place_of != none && !is_made(staged.in_place_of))
+      return Error{ErrorCode::range,
+                   fmt::format("'{}' is staged in the place of an array that the kernel does not compute",
+                               table_.array_text(staged.array)),
+                   "",
+                   {}};
+    return Ok{};
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  StatementTable table_;
+  FoldedReads reads_;
+};
+
+}  // namespace
+
+Status verify(const Program& program, const Plan& plan) {
+  LL_DO(verify(program, plan.schedule));
+  return PlanVerifier(program, plan).run();
+}
+
+}  // namespace lightline::loops::plan
