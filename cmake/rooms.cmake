@@ -1,5 +1,5 @@
-# A room is a folder under src/ with a library of its own. It sees only the rooms named here, so that a forbidden
-# #include does not compile and a forbidden call does not link. The first header of a room says what lives there.
+# A room is a folder under src/ with a library of its own. It sees the headers of the rooms named here and no others, so
+# that a forbidden #include does not compile. One header of a room carries its charter.
 
 # What nearly every file includes, parsed once. Two copies: a precompiled header serves one level of optimisation.
 set(LIGHTLINE_COMMON_HEADERS <algorithm> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
@@ -30,6 +30,7 @@ function(lightline_room room)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
   add_library(lightline_${name} STATIC ${sources})
   set(tree ${PROJECT_BINARY_DIR}/include/${name})
+  file(REMOVE_RECURSE ${tree})  # rooms that it may not use any longer
   foreach(visible ${room} ${ROOM_USES})
     get_filename_component(parent ${tree}/${visible} DIRECTORY)
     file(MAKE_DIRECTORY ${parent})

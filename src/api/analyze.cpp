@@ -48,12 +48,13 @@ Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice)
 
 Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) {
   return guarded([&]() -> Result<Analysis> {
+    LL_TRY(const Program retyped, retype(program, options.retype));
     demand::KnownValues known;
-    for (size_t i = 0; i < program.known().size() && options.rely_on_values; ++i)
-      if (const auto& tensor = program.known()[i]; tensor && is_integer(tensor->dtype()))
-        known.emplace(program.loops().inputs[i], &*tensor);
+    for (size_t i = 0; i < retyped.known().size() && options.rely_on_values; ++i)
+      if (const auto& tensor = retyped.known()[i]; tensor && is_integer(tensor->dtype()))
+        known.emplace(retyped.loops().inputs[i], &*tensor);
     return Analysis(std::make_shared<Analysis::State>(
-        Analysis::State{program, options, demand::analyze(program.loops(), known), !known.empty()}));
+        Analysis::State{retyped, options, demand::analyze(retyped.loops(), known), !known.empty()}));
   });
 }
 
@@ -72,7 +73,7 @@ report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& 
   report.assumptions = analysis.program().lowered().assumptions;
   report.assumptions.insert(report.assumptions.end(), analysis.demand().assumptions.begin(),
                             analysis.demand().assumptions.end());
-  if (options.measured_ceilings)
+  if (options.machines.measured_ceilings)
     report.assumptions.emplace_back("rates are the best that arch probe reached, which proves nothing");
   if (has_known_values) report.assumptions.emplace_back("indices have the values that the program file carries");
   return report;
@@ -85,17 +86,16 @@ Result<bound::Bounds> Analysis::on(const machine::Machine& machine) const {
       [&]() -> Result<bound::Bounds> { return bound::bound(state_->demand, machine, state_->options.bound); });
 }
 
-Result<std::string> Analysis::text(const machine::Machine& machine, size_t top) const {
+Result<std::string> Analysis::text(const machine::Machine& machine) const {
   return guarded([&]() -> Result<std::string> {
-    return report::to_text(report_of(*this, state_->options, state_->has_known_values, machine), top);
+    return report::to_text(report_of(*this, state_->options, state_->has_known_values, machine), state_->options.top);
   });
 }
 
-Result<std::string> Analysis::json(const machine::Machine& machine, size_t top, const std::string& carried,
-                                   bool indented) const {
+Result<std::string> Analysis::json(const machine::Machine& machine, const std::string& carried, bool indented) const {
   return guarded([&]() -> Result<std::string> {
-    return report::to_json(report_of(*this, state_->options, state_->has_known_values, machine), top, carried,
-                           indented);
+    return report::to_json(report_of(*this, state_->options, state_->has_known_values, machine), state_->options.top,
+                           carried, indented);
   });
 }
 

@@ -20,10 +20,12 @@ struct MachineChoice {
 Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice);
 
 struct AnalyzeOptions {
+  MachineChoice machines;
   bound::Options bound;
+  std::string retype;           // "f32=bf16": as if arrays of one type were of another
   bool rely_on_values = false;  // integer inputs have the values that the file carries
-  bool measured_ceilings = false;
   std::optional<double> measured_ms;
+  size_t top = 10;  // groups to list
 };
 
 // What a program demands, and its bounds on any machine. Copies share it.
@@ -32,10 +34,9 @@ class Analysis {
   const Program& program() const { return state_->program; }
   const demand::Analysis& demand() const { return state_->demand; }
   Result<bound::Bounds> on(const machine::Machine& machine) const;
-  Result<std::string> text(const machine::Machine& machine, size_t top) const;
+  Result<std::string> text(const machine::Machine& machine) const;
   // One JSON object, schema lightline.analyze; `carried` are further members.
-  Result<std::string> json(const machine::Machine& machine, size_t top, const std::string& carried,
-                           bool indented) const;
+  Result<std::string> json(const machine::Machine& machine, const std::string& carried, bool indented) const;
 
  private:
   struct State {

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -9,12 +12,15 @@
 
 using lightline::Error;
 using lightline::ErrorCode;
+using lightline::Ok;
 using lightline::Result;
 using lightline::Status;
 using lightline::Tensor;
 
 struct lightline_program {
+  explicit lightline_program(lightline::api::Program loaded);
   lightline::api::Program program;
+  std::vector<lightline_tensor> inputs;  // without data
 };
 
 struct lightline_outputs {
@@ -23,72 +29,88 @@ struct lightline_outputs {
   std::vector<lightline_tensor> views;
 };
 
+lightline_program::lightline_program(lightline::api::Program loaded) : program(std::move(loaded)) {
+  const lightline::loops::Program& loops = program.loops();
+  for (const auto id : loops.inputs) {
+    const auto& array = loops.arrays[id];
+    inputs.push_back(
+        {array.name.c_str(), name(array.dtype).data(), int32_t(array.shape.size()), array.shape.data(), nullptr, 0});
+  }
+}
+
 namespace {
 
 namespace api = lightline::api;
 
-char* copied(const std::string& text) {
+char* copied(const std::string& text) noexcept {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
   return copy;
 }
 
-lightline_status fail(const Error& error, char** message) {
-  if (message != nullptr) *message = copied(to_string(error));
-  return error.code == ErrorCode::internal ? LIGHTLINE_DEFECT : LIGHTLINE_BAD_INPUT;
-}
-
-Error null_argument() { return {ErrorCode::usage, "an argument is NULL", "", {}}; }
-
-// Runs `work`, a function that gives a Result, and hands its value to `take`.
-template <class Work, class Take>
-lightline_status call(char** error, const Work& work, const Take& take) {
+// All that the library does for a caller in C happens inside `work`, a function that gives a Status.
+template <class Work>
+lightline_status border(char** error, const Work& work) noexcept {
   if (error != nullptr) *error = nullptr;
-  auto result = api::guarded(work);
-  if (!result.ok()) return fail(result.error(), error);
-  const Status taken = api::guarded([&]() -> Status {
-    take(std::move(result).value());
-    return lightline::Ok{};
-  });
-  return taken.ok() ? LIGHTLINE_OK : fail(taken.error(), error);
+  try {
+    const Status status = api::guarded(work);
+    if (status.ok()) return LIGHTLINE_OK;
+    if (error != nullptr) *error = copied(to_string(status.error()));
+    return status.error().code == ErrorCode::internal ? LIGHTLINE_DEFECT : LIGHTLINE_BAD_INPUT;
+  } catch (...) {
+    return LIGHTLINE_BAD_INPUT;  // there is no memory for the words
+  }
 }
 
-lightline_status give_text(char** error, char** text, const std::function<Result<std::string>()>& work) {
-  if (text == nullptr) return fail(null_argument(), error);
-  *text = nullptr;
-  return call(error, work, [&](const std::string& value) { *text = copied(value); });
+Status require(bool condition) {
+  if (!condition) return Error{ErrorCode::usage, "an argument is NULL", "", {}};
+  return Ok{};
 }
+
+Status hand_over(const std::string& value, char** text) {
+  *text = copied(value);
+  if (*text == nullptr) return Error{ErrorCode::limit, "there is not enough memory", "", {}};
+  return Ok{};
+}
+
+std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
 Result<Tensor> tensor_of(const lightline_tensor& given) {
-  const auto dtype = lightline::dtype_from_name(given.dtype == nullptr ? "" : given.dtype);
+  const std::string name = text_or_empty(given.name), type = text_or_empty(given.dtype);
+  const auto dtype = lightline::dtype_from_name(type);
   if (!dtype)
-    return Error{ErrorCode::type,
-                 std::string("'") + (given.dtype == nullptr ? "" : given.dtype) + "' is not a dtype",
-                 "such as f32, bf16, i64, bool",
-                 {}};
-  if (given.rank < 0) return Error{ErrorCode::shape, "the rank of a tensor is negative", "", {}};
-  if (given.rank > 0 && given.shape == nullptr) return null_argument();
+    return Error{ErrorCode::type, fmt::format("'{}' is not a dtype", type), "such as f32, bf16, i64, bool", {}};
+  if (given.rank < 0) return Error{ErrorCode::shape, fmt::format("the rank of '{}' is negative", name), "", {}};
+  LL_DO(require(given.rank == 0 || given.shape != nullptr));
+  LL_DO(require(given.bytes == 0 || given.data != nullptr));
   LL_TRY(Tensor tensor, Tensor::allocate(*dtype, lightline::Shape(given.shape, given.shape + given.rank)));
-  if (given.bytes > 0 && given.data == nullptr) return null_argument();
   if (tensor.byte_count() != given.bytes)
     return Error{ErrorCode::shape,
-                 "the data of '" + std::string(given.name) + "' has " + std::to_string(given.bytes) + " bytes, not " +
-                     std::to_string(tensor.byte_count()),
+                 fmt::format("the data of '{}' has {} bytes, not {}", name, given.bytes, tensor.byte_count()),
                  "",
                  {}};
   if (given.bytes > 0) std::memcpy(tensor.data(), given.data, given.bytes);
   return tensor;
 }
 
-Result<std::vector<Tensor>> inputs_by_name(const lightline::loops::Program& program, const lightline_tensor* inputs,
+Result<std::vector<Tensor>> inputs_by_name(const lightline_program& program, const lightline_tensor* given,
                                            size_t count) {
+  const auto find = [](const lightline_tensor* list, size_t size, const std::string& name) {
+    return std::find_if(list, list + size, [&](const lightline_tensor& t) { return name == text_or_empty(t.name); });
+  };
+  const lightline_tensor* wanted = program.inputs.data();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = text_or_empty(given[i].name);
+    if (find(wanted, program.inputs.size(), name) == wanted + program.inputs.size())
+      return Error{ErrorCode::name, fmt::format("the program has no input '{}'", name), "", {}};
+    if (find(given, i, name) != given + i)
+      return Error{ErrorCode::name, fmt::format("the input '{}' is given twice", name), "", {}};
+  }
   std::vector<Tensor> ordered;
-  for (const auto id : program.inputs) {
-    const std::string& wanted = program.arrays[id].name;
-    const lightline_tensor* found = nullptr;
-    for (size_t i = 0; i < count; ++i)
-      if (inputs[i].name != nullptr && wanted == inputs[i].name) found = &inputs[i];
-    if (found == nullptr) return Error{ErrorCode::name, "there is no value for the input '" + wanted + "'", "", {}};
+  for (const lightline_tensor& input : program.inputs) {
+    const lightline_tensor* found = find(given, count, input.name);
+    if (found == given + count)
+      return Error{ErrorCode::name, fmt::format("there is no value for the input '{}'", input.name), "", {}};
     LL_TRY(Tensor tensor, tensor_of(*found));
     ordered.push_back(std::move(tensor));
   }
@@ -115,75 +137,80 @@ const char* lightline_version(void) { return LIGHTLINE_VERSION; }
 void lightline_free_text(char* text) { std::free(text); }
 
 lightline_status lightline_load(const char* path, lightline_program** program, char** error) {
-  if (path == nullptr || program == nullptr) return fail(null_argument(), error);
-  *program = nullptr;
-  return call(
-      error,
-      [&]() -> Result<api::Program> {
-        LL_TRY(const api::Source source, api::read_source(path));
-        return api::load(source);
-      },
-      [&](api::Program loaded) { *program = new lightline_program{std::move(loaded)}; });
+  return border(error, [&]() -> Status {
+    LL_DO(require(path != nullptr && program != nullptr));
+    *program = nullptr;
+    LL_TRY(const api::Source source, api::read_source(path));
+    LL_TRY(api::Program loaded, api::load(source));
+    *program = new lightline_program(std::move(loaded));
+    return Ok{};
+  });
 }
 
 lightline_status lightline_parse(const char* name, const char* text, size_t size, lightline_program** program,
                                  char** error) {
-  if (name == nullptr || text == nullptr || program == nullptr) return fail(null_argument(), error);
-  *program = nullptr;
-  return call(
-      error,
-      [&] {
-        return api::load({name, std::string(text, size)});
-      },
-      [&](api::Program loaded) { *program = new lightline_program{std::move(loaded)}; });
+  return border(error, [&]() -> Status {
+    LL_DO(require(name != nullptr && text != nullptr && program != nullptr));
+    *program = nullptr;
+    LL_TRY(api::Program loaded, api::load({name, std::string(text, size)}));
+    *program = new lightline_program(std::move(loaded));
+    return Ok{};
+  });
 }
 
 void lightline_free_program(lightline_program* program) { delete program; }
 
+size_t lightline_input_count(const lightline_program* program) {
+  return program == nullptr ? 0 : program->inputs.size();
+}
+
+const lightline_tensor* lightline_input(const lightline_program* program, size_t which) {
+  return which < lightline_input_count(program) ? &program->inputs[which] : nullptr;
+}
+
 lightline_status lightline_loop_text(const lightline_program* program, char** text, char** error) {
-  if (program == nullptr) return fail(null_argument(), error);
-  return give_text(error, text, [&]() -> Result<std::string> { return api::text_of(program->program); });
-}
-
-lightline_status lightline_c_text(const lightline_program* program, char** text, char** error) {
-  if (program == nullptr) return fail(null_argument(), error);
-  return give_text(error, text, [&] { return api::c_text_of(program->program); });
-}
-
-lightline_status lightline_analyze(const lightline_program* program, const char* options, char** json, char** error) {
-  if (program == nullptr) return fail(null_argument(), error);
-  return give_text(error, json, [&]() -> Result<std::string> {
-    LL_TRY(const api::AnalyzeRequest request, api::parse_analyze_request(options == nullptr ? "" : options));
-    LL_TRY(const auto machines, api::find_machines(request.machines));
-    LL_TRY(const api::Program retyped, api::retype(program->program, request.retype));
-    LL_TRY(const api::Analysis analysis, api::analyze(retyped, request.options));
-    std::string list;
-    for (const auto& machine : machines) {
-      LL_TRY(const std::string line, analysis.json(machine, request.top, "", false));
-      list += (list.empty() ? "[" : ",\n") + line.substr(0, line.find_last_not_of('\n') + 1);
-    }
-    return list + "]\n";
+  return border(error, [&]() -> Status {
+    LL_DO(require(program != nullptr && text != nullptr));
+    LL_TRY(const std::string loops, api::text_of(program->program));
+    return hand_over(loops, text);
   });
 }
 
-lightline_status lightline_run(const lightline_program* program, const char* backend, const lightline_tensor* inputs,
+lightline_status lightline_c_text(const lightline_program* program, char** text, char** error) {
+  return border(error, [&]() -> Status {
+    LL_DO(require(program != nullptr && text != nullptr));
+    LL_TRY(const std::string code, api::c_text_of(program->program));
+    return hand_over(code, text);
+  });
+}
+
+lightline_status lightline_analyze(const lightline_program* program, const char* options, char** json, char** error) {
+  return border(error, [&]() -> Status {
+    LL_DO(require(program != nullptr && json != nullptr));
+    *json = nullptr;
+    LL_TRY(const api::AnalyzeOptions chosen, api::parse_analyze_options(text_or_empty(options)));
+    LL_TRY(const auto machines, api::find_machines(chosen.machines));
+    LL_TRY(const api::Analysis analysis, api::analyze(program->program, chosen));
+    std::string list;
+    for (const auto& machine : machines) {
+      LL_TRY(const std::string line, analysis.json(machine, "", false));
+      list += (list.empty() ? "[" : ",\n") + line.substr(0, line.find_last_not_of('\n') + 1);
+    }
+    return hand_over(list + "]\n", json);
+  });
+}
+
+lightline_status lightline_run(const lightline_program* program, const char* options, const lightline_tensor* inputs,
                                size_t input_count, lightline_outputs** outputs, char** error) {
-  if (program == nullptr || outputs == nullptr || (inputs == nullptr && input_count > 0))
-    return fail(null_argument(), error);
-  *outputs = nullptr;
-  const std::string chosen = backend == nullptr ? "interp" : backend;
-  if (chosen != "interp" && chosen != "c")
-    return fail({ErrorCode::usage, "'" + chosen + "' is not a backend", "there are interp and c", {}}, error);
-  return call(
-      error,
-      [&]() -> Result<api::RunResult> {
-        LL_TRY(const std::vector<Tensor> ordered, inputs_by_name(program->program.loops(), inputs, input_count));
-        return api::run(program->program, ordered,
-                        {.backend = chosen == "c" ? api::Backend::c : api::Backend::interpreter});
-      },
-      [&](api::RunResult result) {
-        *outputs = named_outputs(program->program.loops(), std::move(result.outputs)).release();
-      });
+  return border(error, [&]() -> Status {
+    LL_DO(require(program != nullptr && outputs != nullptr && (inputs != nullptr || input_count == 0)));
+    *outputs = nullptr;
+    LL_TRY(const api::RunOptions chosen, api::parse_run_options(text_or_empty(options)));
+    LL_TRY(const std::vector<Tensor> ordered, inputs_by_name(*program, inputs, input_count));
+    LL_TRY(api::RunResult result, api::run(program->program, ordered, chosen));
+    *outputs = named_outputs(program->program.loops(), std::move(result.outputs)).release();
+    return Ok{};
+  });
 }
 
 size_t lightline_output_count(const lightline_outputs* outputs) {
@@ -191,19 +218,20 @@ size_t lightline_output_count(const lightline_outputs* outputs) {
 }
 
 const lightline_tensor* lightline_output(const lightline_outputs* outputs, size_t which) {
-  return outputs == nullptr || which >= outputs->views.size() ? nullptr : &outputs->views[which];
+  return which < lightline_output_count(outputs) ? &outputs->views[which] : nullptr;
 }
 
 void lightline_free_outputs(lightline_outputs* outputs) { delete outputs; }
 
 lightline_status lightline_validate(const char* file, const char* options, char** json, char** error) {
-  if (file == nullptr) return fail(null_argument(), error);
   bool agrees = true;
-  const lightline_status status = give_text(error, json, [&]() -> Result<std::string> {
-    LL_TRY(const api::ValidateOptions chosen, api::parse_validate_options(options == nullptr ? "" : options));
+  const lightline_status status = border(error, [&]() -> Status {
+    LL_DO(require(file != nullptr && json != nullptr));
+    *json = nullptr;
+    LL_TRY(const api::ValidateOptions chosen, api::parse_validate_options(text_or_empty(options)));
     LL_TRY(const auto report, api::validate(file, chosen, [](const std::string&) {}));
     agrees = report.agrees();
-    return to_json(report);
+    return hand_over(to_json(report), json);
   });
   return status == LIGHTLINE_OK && !agrees ? LIGHTLINE_NO : status;
 }

@@ -9,6 +9,10 @@
 
 namespace lightline::api {
 
+inline Error defect(const std::string& what) {
+  return {ErrorCode::internal, "internal: " + what, "this is a defect of lightline; please report it", {}};
+}
+
 // The result of `work`, a function that gives a Result or a Status.
 template <class Work>
 auto guarded(const Work& work) -> decltype(work()) {
@@ -17,10 +21,9 @@ auto guarded(const Work& work) -> decltype(work()) {
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::limit, "there is not enough memory", "", {}};
   } catch (const std::exception& thrown) {
-    return Error{ErrorCode::internal,
-                 std::string("internal: ") + thrown.what(),
-                 "this is a defect of lightline; please report it",
-                 {}};
+    return defect(thrown.what());
+  } catch (...) {
+    return defect("something unknown was thrown");
   }
 }
 

@@ -84,29 +84,39 @@ class Members {
 
 }  // namespace
 
-Result<AnalyzeRequest> parse_analyze_request(const std::string& json) {
+Result<AnalyzeOptions> parse_analyze_options(const std::string& json) {
   LL_TRY(Members members, Members::parse(json));
-  AnalyzeRequest request;
+  AnalyzeOptions options;
   std::string math = "tf32", ceilings = "nominal", algorithms = "standard";
   double measured = 0;
-  uint64_t top = request.top;
-  members.text("arch", request.machines.arch);
-  members.text("clock", request.machines.clock);
-  members.text("retype", request.retype);
+  uint64_t top = options.top;
+  members.text("arch", options.machines.arch);
+  members.text("clock", options.machines.clock);
+  members.text("retype", options.retype);
   members.choice("math", {"strict", "tf32", "fast16"}, math);
   members.choice("ceilings", {"nominal", "measured"}, ceilings);
   members.choice("algorithms", {"standard", "any"}, algorithms);
-  members.flag("values", request.options.rely_on_values);
-  members.flag("warm", request.options.bound.warm);
+  members.flag("values", options.rely_on_values);
+  members.flag("warm", options.bound.warm);
   members.number("measured", 0, 1e12, measured);
   members.count("top", 1000000, top);
   LL_DO(members.finish());
-  request.options.bound.math = machine::math_mode_from_name(math);
-  request.options.bound.any_algorithm = algorithms == "any";
-  request.machines.measured_ceilings = request.options.measured_ceilings = ceilings == "measured";
-  if (measured > 0) request.options.measured_ms = measured;
-  request.top = size_t(top);
-  return request;
+  options.bound.math = machine::math_mode_from_name(math);
+  options.bound.any_algorithm = algorithms == "any";
+  options.machines.measured_ceilings = ceilings == "measured";
+  if (measured > 0) options.measured_ms = measured;
+  options.top = size_t(top);
+  return options;
+}
+
+Result<RunOptions> parse_run_options(const std::string& json) {
+  LL_TRY(Members members, Members::parse(json));
+  std::string backend = "interp";
+  uint64_t threads = 0;
+  members.choice("backend", {"interp", "c"}, backend);
+  members.count("threads", 4096, threads);
+  LL_DO(members.finish());
+  return RunOptions{backend == "c" ? Backend::c : Backend::interpreter, int(threads), 1};
 }
 
 Result<ValidateOptions> parse_validate_options(const std::string& json) {

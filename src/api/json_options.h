@@ -6,14 +6,9 @@
 
 namespace lightline::api {
 
-struct AnalyzeRequest {
-  MachineChoice machines;
-  AnalyzeOptions options;
-  std::string retype;
-  size_t top = 10;
-};
 // Unknown members and values of the wrong kind are errors that name the member; "" means no options.
-Result<AnalyzeRequest> parse_analyze_request(const std::string& json);
+Result<AnalyzeOptions> parse_analyze_options(const std::string& json);
+Result<RunOptions> parse_run_options(const std::string& json);
 Result<ValidateOptions> parse_validate_options(const std::string& json);
 
 }  // namespace lightline::api

@@ -1,4 +1,5 @@
-/* Lightline as a C library: liblightline.so. No Python, no exceptions, nothing printed.
+/* Lightline as a C library: liblightline.so. No Python inside (lightline_validate alone starts one, as a process of its
+ * own), no exceptions, nothing printed.
  *
  * Every function that can fail gives a lightline_status and, where `error` is not NULL and the status is not
  * LIGHTLINE_OK, a text in *error as the command prints it. Texts and handles belong to the caller: lightline_free_text
@@ -29,6 +30,15 @@ typedef enum lightline_status {
 void lightline_free_text(char* text);
 
 /* ---- programs ---- */
+typedef struct lightline_tensor {
+  const char* name;  /* of the program's input or output */
+  const char* dtype; /* "f32", "bf16", "i64", "bool", ... */
+  int32_t rank;
+  const int64_t* shape;
+  const void* data; /* dense, row-major, little-endian */
+  size_t bytes;
+} lightline_tensor;
+
 typedef struct lightline_program lightline_program;
 
 /* Loops, an exported program (.pt2 or JSON), StableHLO text, or the folder of a GraphNet sample. */
@@ -37,6 +47,10 @@ lightline_status lightline_load(const char* path, lightline_program** program, c
 lightline_status lightline_parse(const char* name, const char* text, size_t size, lightline_program** program,
                                  char** error);
 void lightline_free_program(lightline_program* program);
+
+/* What lightline_run takes, in order: name, dtype and shape; the data is NULL. Valid until the program is freed. */
+size_t lightline_input_count(const lightline_program* program);
+const lightline_tensor* lightline_input(const lightline_program* program, size_t which);
 
 lightline_status lightline_loop_text(const lightline_program* program, char** text, char** error);
 lightline_status lightline_c_text(const lightline_program* program, char** text, char** error);
@@ -48,19 +62,11 @@ lightline_status lightline_c_text(const lightline_program* program, char** text,
 lightline_status lightline_analyze(const lightline_program* program, const char* options, char** json, char** error);
 
 /* ---- running ---- */
-typedef struct lightline_tensor {
-  const char* name;  /* of the program's input or output */
-  const char* dtype; /* "f32", "bf16", "i64", "bool", ... */
-  int32_t rank;
-  const int64_t* shape;
-  const void* data; /* dense, row-major, little-endian */
-  size_t bytes;
-} lightline_tensor;
-
 typedef struct lightline_outputs lightline_outputs;
 
-/* `backend`: "interp" or "c". Inputs come by name; all must be there. */
-lightline_status lightline_run(const lightline_program* program, const char* backend, const lightline_tensor* inputs,
+/* `options`: NULL, or a JSON object with "backend" ("interp", the default, or "c") and "threads" (of emitted C; 0: all).
+ * Inputs come by name, in any order; all must be there, and no others. */
+lightline_status lightline_run(const lightline_program* program, const char* options, const lightline_tensor* inputs,
                                size_t input_count, lightline_outputs** outputs, char** error);
 size_t lightline_output_count(const lightline_outputs* outputs);
 /* Valid until the outputs are freed. NULL where there is no such output. */

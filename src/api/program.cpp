@@ -4,21 +4,13 @@
 
 #include "api/guard.h"
 #include "base/file.h"
-#include "frontend/fx/fx_text.h"
 #include "frontend/fx/samples.h"
-#include "frontend/stablehlo/stablehlo.h"
 #include "loops/emit_c/emit_c.h"
 #include "loops/ir/parse.h"
 #include "loops/ir/print.h"
 
 namespace lightline::api {
 namespace {
-
-bool is_of_framework(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  return text.starts_with("PK") || (first != std::string::npos && text[first] == '{') ||
-         frontend::looks_like_stablehlo(text) || frontend::is_fx_text(text);
-}
 
 Error in_file(Error error, const std::string& name) {
   if (error.where.file.empty()) error.where.file = name;
@@ -35,8 +27,8 @@ Result<Source> read_source(const std::string& path) {
 }
 
 Result<Program> load(const Source& source) {
-  if (is_of_framework(source.text)) return import(source, ExportForm::training);
   return guarded([&]() -> Result<Program> {
+    if (frontend::is_foreign(source.text)) return import(source, ExportForm::training);
     auto state = std::make_shared<Program::State>();
     state->file = source.name;
     LL_TRY(state->lowered.program, loops::parse_and_verify(source.text, source.name));
@@ -84,7 +76,9 @@ Result<Program> retype(const Program& program, const std::string& rule) {
   });
 }
 
-std::string text_of(const Program& program) { return loops::print(program.loops()); }
+Result<std::string> text_of(const Program& program) {
+  return guarded([&]() -> Result<std::string> { return loops::print(program.loops()); });
+}
 
 Result<std::string> c_text_of(const Program& program) {
   return guarded([&] { return loops::emit_c(program.loops()); });

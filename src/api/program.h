@@ -1,6 +1,6 @@
 // Programs as a library sees them: loaded from any source, lowered to loops, held by owning handles.
 //
-// Room api: load, retype, lower, analyse, run and validate, as the command line does. Every function gives a Result,
+// Room api: load, retype, lower, analyse, run and validate, as the command line does. What can fail gives a Result,
 // nothing is printed, and no exception leaves it.
 // May use: every room but cli.
 #pragma once
@@ -60,10 +60,11 @@ Result<Program> load(const Source& source);
 // A program of a framework, in the form that is asked for where it has two.
 Result<Program> import(const Source& source, ExportForm form);
 
-// The program as if its tensors of one float type were of another; the rule reads "f32=bf16", "" changes nothing.
+// The program as if its arrays of one float type were of another, for pricing: expressions keep the types they compute
+// in. The rule reads "f32=bf16", "" changes nothing.
 Result<Program> retype(const Program& program, const std::string& rule);
 
-std::string text_of(const Program& program);            // canonical loop text
+Result<std::string> text_of(const Program& program);    // canonical loop text
 Result<std::string> c_text_of(const Program& program);  // emitted C
 Result<std::string> formatted(const Source& source);    // loop text in canonical form, comments kept
 

@@ -1,5 +1,6 @@
 #include "api/validate.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,12 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The clone this binary was built in, if it was: its Python package and virtual environment are used.
+// The file that holds this code: the command, or liblightline.so in some other program.
+fs::path own_file() {
+  Dl_info info;
+  std::error_code error;
+  if (dladdr(reinterpret_cast<const void*>(&own_file), &info) != 0 && info.dli_fname != nullptr &&
+      std::string_view(info.dli_fname).find(".so") != std::string_view::npos)
+    return fs::canonical(info.dli_fname, error);
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+// The clone this code was built in, if it was: its Python package and virtual environment are used.
 fs::path clone_folder() {
   std::error_code error;
-  const fs::path binary = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = binary.parent_path().parent_path();
-  return !error && fs::exists(folder / "python" / "lightline") ? folder : fs::path();
+  const fs::path folder = own_file().parent_path().parent_path();
+  return fs::exists(folder / "python" / "lightline", error) ? folder : fs::path();
 }
 
 std::string python_command(const fs::path& clone) {

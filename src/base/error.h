@@ -80,7 +80,7 @@ using Status = Result<Ok>;
 
 }  // namespace lightline
 
-// A broken invariant of our own: throws lightline::InternalError, which only `cli` catches (exit code 3).
+// A broken invariant of our own: throws lightline::InternalError, which `api` turns into an Error and `cli` into exit code 3.
 #define LL_CHECK(condition) ((condition) ? void(0) : ::lightline::check_failed(#condition, __FILE__, __LINE__))
 
 #define LL_CONCAT_(a, b) a##b

@@ -1,4 +1,4 @@
-// Thrown by LL_CHECK. Nothing but `cli` and the tests should catch it.
+// Thrown by LL_CHECK. Nothing but `api`, `cli` and the tests should catch it.
 #pragma once
 
 #include <stdexcept>

@@ -27,24 +27,25 @@ struct Options {
 
 api::AnalyzeOptions analyze_options(const Options& options) {
   api::AnalyzeOptions chosen;
+  chosen.machines = {options.arch, options.clock, options.ceilings == "measured"};
   chosen.bound.math = machine::math_mode_from_name(options.math);
   chosen.bound.any_algorithm = options.algorithms == "any";
   chosen.bound.warm = options.warm;
+  chosen.retype = options.retype;
   chosen.rely_on_values = options.values;
-  chosen.measured_ceilings = options.ceilings == "measured";
   if (options.measured > 0) chosen.measured_ms = options.measured;
+  chosen.top = options.top;
   return chosen;
 }
 
 // `lines`: one JSON object per line, with what a corpus entry carries.
 Status analyze_program(const api::Source& source, const std::string& carried,
                        const std::vector<machine::Machine>& machines, const Options& options, bool lines) {
-  LL_TRY(const api::Program as_written, api::load(source));
-  LL_TRY(const api::Program program, api::retype(as_written, options.retype));
+  LL_TRY(const api::Program program, api::load(source));
   LL_TRY(const api::Analysis analysis, api::analyze(program, analyze_options(options)));
   for (const machine::Machine& machine : machines) {
-    LL_TRY(const std::string text, options.json || lines ? analysis.json(machine, options.top, carried, !lines)
-                                                         : analysis.text(machine, options.top));
+    LL_TRY(const std::string text,
+           options.json || lines ? analysis.json(machine, carried, !lines) : analysis.text(machine));
     print(text);
     if (!options.json && !lines && machines.size() > 1) print("\n");
   }
@@ -52,7 +53,7 @@ Status analyze_program(const api::Source& source, const std::string& carried,
 }
 
 int analyze(const Options& options) {
-  const auto machines = api::find_machines({options.arch, options.clock, options.ceilings == "measured"});
+  const auto machines = api::find_machines(analyze_options(options).machines);
   if (!machines.ok()) return report_error(machines.error());
   if (!api::is_corpus(options.file)) {
     const auto source = read_source(options.file);

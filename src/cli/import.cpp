@@ -63,9 +63,10 @@ int import_one(const Options& options) {
     stats.add({1, source->name, "", ""}, program->lowered());
     print_stats(stats, source->name, options);
   }
-  const std::string text = api::text_of(*program);
-  if (!options.output.empty()) return write_lines(options.output, text);
-  if (!options.stats) print(text);
+  const auto text = api::text_of(*program);
+  if (!text.ok()) return report_error(text.error());
+  if (!options.output.empty()) return write_lines(options.output, *text);
+  if (!options.stats) print(*text);
   return exit_ok;
 }
 

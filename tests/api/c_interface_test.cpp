@@ -48,10 +48,10 @@ TEST(CInterface, RunsOnBothBackends) {
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const int64_t shape[] = {2, 3};
   const lightline_tensor x{"x", "f32", 2, shape, values.data(), values.size() * sizeof(float)};
-  for (const char* backend : {"interp", "c"}) {
+  for (const char* options : {"", R"({"backend": "interp"})", R"({"backend": "c", "threads": 1})"}) {
     lightline_outputs* outputs = nullptr;
     Text error;
-    ASSERT_EQ(lightline_run(program.program, backend, &x, 1, &outputs, &error.text), LIGHTLINE_OK) << error.str();
+    ASSERT_EQ(lightline_run(program.program, options, &x, 1, &outputs, &error.text), LIGHTLINE_OK) << error.str();
     ASSERT_EQ(lightline_output_count(outputs), 1u);
     const lightline_tensor* y = lightline_output(outputs, 0);
     EXPECT_STREQ(y->name, "y");
@@ -63,6 +63,18 @@ TEST(CInterface, RunsOnBothBackends) {
     EXPECT_EQ(lightline_output(outputs, 1), nullptr);
     lightline_free_outputs(outputs);
   }
+}
+
+TEST(CInterface, SaysWhatAProgramTakes) {
+  const Program program(scale);
+  ASSERT_EQ(lightline_input_count(program.program), 1u);
+  const lightline_tensor* x = lightline_input(program.program, 0);
+  EXPECT_STREQ(x->name, "x");
+  EXPECT_STREQ(x->dtype, "f32");
+  EXPECT_EQ(std::vector<int64_t>(x->shape, x->shape + x->rank), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(x->data, nullptr);
+  EXPECT_EQ(lightline_input(program.program, 1), nullptr);
+  EXPECT_EQ(lightline_input(nullptr, 0), nullptr);
 }
 
 TEST(CInterface, AnalysesOnSeveralMachines) {
@@ -109,14 +121,14 @@ TEST(CInterface, RefusesInputsThatDoNotFit) {
   const Program program(scale);
   const float value = 1;
   const int64_t shape[] = {2, 3}, wrong[] = {3, 2}, negative[] = {-1, 3};
-  const auto error_of = [&](const lightline_tensor& tensor, const char* backend = "interp") {
+  const auto error_of = [&](const lightline_tensor& tensor, const char* options = nullptr) {
     lightline_outputs* outputs = nullptr;
     Text error;
-    EXPECT_EQ(lightline_run(program.program, backend, &tensor, 1, &outputs, &error.text), LIGHTLINE_BAD_INPUT);
+    EXPECT_EQ(lightline_run(program.program, options, &tensor, 1, &outputs, &error.text), LIGHTLINE_BAD_INPUT);
     EXPECT_EQ(outputs, nullptr);
     return error.str();
   };
-  EXPECT_THAT(error_of({"z", "f32", 2, shape, &value, 24}), testing::HasSubstr("no value for the input 'x'"));
+  EXPECT_THAT(error_of({"z", "f32", 2, shape, &value, 24}), testing::HasSubstr("the program has no input 'z'"));
   EXPECT_THAT(error_of({"x", "f33", 2, shape, &value, 24}), testing::HasSubstr("'f33' is not a dtype"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, &value, 4}), testing::HasSubstr("has 4 bytes, not 24"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, nullptr, 24}), testing::HasSubstr("NULL"));
@@ -125,7 +137,15 @@ TEST(CInterface, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(error_of({"x", "f32", 2, negative, &value, 24}), testing::Not(testing::IsEmpty()));
   const std::vector<float> six(6);
   EXPECT_THAT(error_of({"x", "f32", 2, wrong, six.data(), 24}), testing::HasSubstr("[3, 2]"));
-  EXPECT_THAT(error_of({"x", "f32", 2, shape, six.data(), 24}, "cuda"), testing::HasSubstr("'cuda' is not a backend"));
+  EXPECT_THAT(error_of({"x", "f32", 2, shape, six.data(), 24}, R"({"backend": "cuda"})"),
+              testing::HasSubstr("'cuda' is not a backend"));
+  lightline_outputs* outputs = nullptr;
+  Text missing, twice;
+  EXPECT_EQ(lightline_run(program.program, nullptr, nullptr, 0, &outputs, &missing.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_THAT(missing.str(), testing::HasSubstr("there is no value for the input 'x'"));
+  const lightline_tensor both[] = {{"x", "f32", 2, shape, six.data(), 24}, {"x", "f32", 2, shape, six.data(), 24}};
+  EXPECT_EQ(lightline_run(program.program, nullptr, both, 2, &outputs, &twice.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_THAT(twice.str(), testing::HasSubstr("the input 'x' is given twice"));
 }
 
 TEST(CInterface, NullArgumentsAreErrors) {

@@ -35,6 +35,28 @@ std::string quoted(std::string_view text) {
 // Programs are the members with a graph_module, or StableHLO text.
 bool is_program_key(std::string_view key) { return key == "training" || key == "core" || key == "stablehlo"; }
 
+enum class Kind : uint8_t { none, archive, stablehlo, fx_text, program_json };
+
+// The one place that tells front ends apart.
+Kind kind_of(std::string_view content) {
+  if (content.starts_with("PK")) return Kind::archive;
+  if (looks_like_stablehlo(content)) return Kind::stablehlo;
+  if (is_fx_text(content)) return Kind::fx_text;
+  const size_t first = content.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && content[first] == '{' ? Kind::program_json : Kind::none;
+}
+
+Result<graph::Graph> parse_as(Kind kind, std::string_view content, std::string_view file) {
+  switch (kind) {
+    case Kind::archive: return parse_pt2(content, file);
+    case Kind::stablehlo: return parse_stablehlo(content, file);
+    case Kind::fx_text: return parse_fx_text(content, file);
+    case Kind::program_json:
+    case Kind::none: return parse_torch_export(content, file);  // says what is wrong with other texts
+  }
+  return Error{};
+}
+
 }  // namespace
 
 bool is_corpus(const std::string& path) {
@@ -77,18 +99,15 @@ Status for_each_program(const std::string& path, ExportForm form,
   });
 }
 
+bool is_foreign(std::string_view content) { return kind_of(content) != Kind::none; }
+
 Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std::string_view file) {
   if (content.empty())
     return Error{ErrorCode::parse,
                  fmt::format("there is no program in {} form", key_of(form)),
                  "corpus entries hold programs under \"training\" and \"core\", or text under \"stablehlo\"",
                  {std::string(file)}};
-  const bool zip = content.starts_with("PK");
-  const bool mlir = !zip && looks_like_stablehlo(content);
-  LL_TRY(graph::Graph graph, zip                   ? parse_pt2(content, file)
-                             : mlir                ? parse_stablehlo(content, file)
-                             : is_fx_text(content) ? parse_fx_text(content, file)
-                                                   : parse_torch_export(content, file));
+  LL_TRY(graph::Graph graph, parse_as(kind_of(content), content, file));
   graph.name = stem(file);
   return graph;
 }

@@ -32,7 +32,7 @@ class Registry {
     const Operator* op = nullptr;
     bool in_place = false;  // the source's name says that it writes its first argument
   };
-  // Finds the operator of a target: "aten.relu.default", "aten.relu_.default", "torch.relu", "SymbolicTensor.relu_", ...
+  // Finds the operator of a target: "aten.relu.default", "aten.relu_.default", "torch.relu", "Tensor.relu_", ...
   // An operator may be registered for one overload: "max.other".
   Match find(std::string_view target) const;
   const std::vector<Operator>& operators() const { return operators_; }

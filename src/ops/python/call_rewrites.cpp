@@ -347,7 +347,7 @@ const std::unordered_map<std::string_view, CallRewrite>& call_rewrites() {
   return table;
 }
 
-// SymbolicTensor.__radd__(a, b) is b + a.
+// Tensor.__radd__(a, b) is b + a.
 void special_method(PyCall& call) {
   static constexpr std::string_view plain[] = {"add", "sub", "mul", "truediv", "floordiv", "mod",    "pow", "matmul",
                                                "and", "or",  "xor", "lshift",  "rshift",   "eq",     "ne",  "lt",

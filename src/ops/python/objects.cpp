@@ -318,7 +318,7 @@ SymbolicTensor PythonLowering::as_tensor(const PyValue& value, std::optional<DTy
   return tensor;
 }
 
-// torch.tensor(data, dtype), SymbolicTensor.new_tensor(data, dtype)
+// torch.tensor(data, dtype), Tensor.new_tensor(data, dtype)
 std::optional<PyValue> PythonLowering::make_tensor(const PyCall& call) {
   const bool method = call.target == "Tensor.new_tensor";
   const PyValue* data = call.find("data", method ? 1 : 0);
