@@ -2,7 +2,8 @@
 //
 // Room cli: one thin file per subcommand over api and report. Only this room prints: results to stdout, everything else
 // to stderr.
-// May use: every room.
+// May use: base, machine, loops/ir, graph, ops/build, ops/catalogue, ops/lower, frontend/load, demand, bound, report,
+//   api.
 #pragma once
 
 #include <optional>

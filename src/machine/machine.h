@@ -5,7 +5,7 @@
 // says what each field means and where the numbers come from.
 //
 // Room machine: hardware: descriptions (machines/*.toml), rates per unit and dtype with their sources, and a probe of
-// this machine. No figure about hardware stands anywhere else.
+// this machine. No figure that a bound depends on stands anywhere else.
 // May use: base.
 #pragma once
 

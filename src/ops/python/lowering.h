@@ -56,7 +56,7 @@ class PythonLowering {
   graph::Argument sequence_argument(const std::vector<PyValue>& items);
   void assume(std::string text);
 
-  // ---- python_lowering.cpp: calls ----
+  // ---- lowering.cpp: calls ----
   PyValue apply_operator(PyCall call);
   void fold_sizes(PyCall& call);
   SymbolicTensor apply_one(std::string target, std::vector<PyCall::Argument> arguments);
@@ -65,7 +65,7 @@ class PythonLowering {
       const SymbolicTensor& tensor);  // the values of what a tensor shows, if they are known
   SymbolicTensor as_tensor(const PyValue& value, std::optional<DType> dtype = {});
 
-  // ---- python_objects.cpp: handlers; none leaves the call to the operators ----
+  // ---- objects.cpp: handlers; none leaves the call to the operators ----
   std::optional<PyValue> make_tuple(const PyCall& call);
   std::optional<PyValue> make_slice(const PyCall& call);
   std::optional<PyValue> make_ellipsis(const PyCall& call);
@@ -83,7 +83,7 @@ class PythonLowering {
   std::optional<PyValue> exit_autocast(const PyCall& call);
   std::optional<PyValue> tensor_attribute(const SymbolicTensor& tensor, std::string_view name);
 
-  // ---- python_indexing.cpp ----
+  // ---- indexing.cpp ----
   struct BasicIndex {
     SymbolicTensor view;
     std::vector<std::optional<SymbolicTensor>> advanced;  // one per dimension of the view
@@ -97,7 +97,7 @@ class PythonLowering {
   std::optional<std::vector<PyValue>> known_positions(const SymbolicTensor& mask);
   PyValue index_list(const std::vector<std::optional<SymbolicTensor>>& advanced);
 
-  // ---- python_data_sizes.cpp ----
+  // ---- data_sizes.cpp ----
   std::optional<std::vector<int64_t>> known_integers(const SymbolicTensor& tensor);
   std::optional<PyValue> positions_of_nonzero(const PyCall& call);
   std::optional<PyValue> masked_select(const PyCall& call);
@@ -106,7 +106,7 @@ class PythonLowering {
   std::optional<PyValue> unique(const PyCall& call);
   std::optional<PyValue> non_maximum_suppression(const PyCall& call);
 
-  // ---- python_vmap.cpp: tensors with hidden dimensions, one per level of vmap ----
+  // ---- vmap.cpp: tensors with hidden dimensions, one per level of vmap ----
   std::optional<PyValue> add_batch_dim(const PyCall& call);
   std::optional<PyValue> remove_batch_dim(const PyCall& call);
   std::vector<int64_t> align_levels(PyCall& call);
@@ -118,7 +118,7 @@ class PythonLowering {
   Apply apply_;
   Count count_;
   std::vector<std::optional<PyValue>> python_;  // values that are not tensors
-  std::vector<bool> copies_;                    // by node, see python_aliases.h
+  std::vector<bool> copies_;                    // by node, see aliases.h
   KnownArrays known_;
   std::unordered_set<loops::ArrayId> unknown_;  // arrays whose values could not be found
   size_t searched_ = 0;                         // statements and expressions, over all attempts
