@@ -46,6 +46,15 @@ Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice)
   });
 }
 
+Result<machine::Machine> find_machine(const std::string& name, const std::string& clock) {
+  return guarded([&]() -> Result<machine::Machine> {
+    LL_TRY(machine::Machine found, machine::find_machine(name));
+    if (clock.empty()) return found;
+    LL_TRY(const double hz, machine::parse_clock(clock));
+    return machine::with_clock(std::move(found), hz);
+  });
+}
+
 Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) {
   return guarded([&]() -> Result<Analysis> {
     LL_TRY(const Program retyped, retype(program, options.retype));

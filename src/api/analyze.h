@@ -18,6 +18,8 @@ struct MachineChoice {
   bool measured_ceilings = false;  // the rates that a probe reached, instead of those the machine can have at most
 };
 Result<std::vector<machine::Machine>> find_machines(const MachineChoice& choice);
+// One machine, by name or .toml file, at the clock that is asked for.
+Result<machine::Machine> find_machine(const std::string& name, const std::string& clock);
 
 struct AnalyzeOptions {
   MachineChoice machines;

@@ -160,7 +160,7 @@ Result<report::ValidateReport> validate_in(const std::string& folder, const std:
                                                   : std::vector<std::string>{"training", "core"};
   for (const std::string& form : forms) {
     if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
-    const std::string program = sample ? file : folder + "/program_" + form + (is_jax ? ".mlir" : ".json");
+    const std::string program = sample ? file : fmt::format("{}/program_{}.{}", folder, form, is_jax ? "mlir" : "json");
     for (const std::string backend : {"interp", "c"}) {
       if (options.backend != "both" && options.backend != backend) continue;
       report::ValidatedRun run{form, backend, "", {}};

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "api/analyze.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "machine/catalogue.h"
@@ -24,13 +25,6 @@ struct Options {
   double seconds = 0.5;
 };
 
-Result<machine::Machine> find(const std::string& name, const std::string& clock) {
-  LL_TRY(machine::Machine found, machine::find_machine(name));
-  if (clock.empty()) return found;
-  LL_TRY(const double hz, machine::parse_clock(clock));
-  return machine::with_clock(std::move(found), hz);
-}
-
 int list(const Options& options) {
   const auto machines = machine::all_machines();
   if (!machines.ok()) return report_error(machines.error());
@@ -39,7 +33,7 @@ int list(const Options& options) {
 }
 
 int show(const Options& options) {
-  const auto found = find(options.name, options.clock);
+  const auto found = api::find_machine(options.name, options.clock);
   if (!found.ok()) return report_error(found.error());
   print(options.toml   ? machine::to_toml(*found)
         : options.json ? report::arch_json(*found)
@@ -48,7 +42,7 @@ int show(const Options& options) {
 }
 
 int diff(const Options& options) {
-  const auto a = find(options.name, options.clock), b = find(options.other, options.clock);
+  const auto a = api::find_machine(options.name, options.clock), b = api::find_machine(options.other, options.clock);
   if (!a.ok()) return report_error(a.error());
   if (!b.ok()) return report_error(b.error());
   print(report::arch_diff_table(*a, *b));

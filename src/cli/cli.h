@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/lightline.h"
 #include "api/program.h"
 #include "base/error.h"
 #include "base/nearest.h"
@@ -19,10 +20,10 @@
 namespace lightline::cli {
 
 enum ExitCode : int {
-  exit_ok = 0,
-  exit_negative = 1,   // the command worked, and the answer is no
-  exit_bad_input = 2,  // wrong usage, or an input that can not be used
-  exit_internal = 3,   // a defect of Lightline
+  exit_ok = LIGHTLINE_OK,
+  exit_negative = LIGHTLINE_NO,          // the command worked, and the answer is no
+  exit_bad_input = LIGHTLINE_BAD_INPUT,  // wrong usage, or an input that can not be used
+  exit_internal = LIGHTLINE_DEFECT,      // a defect of Lightline
 };
 
 // Each registers one subcommand.

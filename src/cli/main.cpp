@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "api/guard.h"
 #include "cli/cli.h"
 
 namespace lightline::cli {
@@ -47,10 +48,7 @@ int main(int argc, char** argv) {
       code = cli::report_error({ErrorCode::io, "can not write to standard output", "", {}});
     }
   } catch (const std::exception& error) {
-    cli::report_error({ErrorCode::internal,
-                       std::string("internal: ") + error.what(),
-                       "this is a defect of lightline; please report it",
-                       {}});
+    cli::report_error(api::defect(error.what()));
   }
   return code;
 }

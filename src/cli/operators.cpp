@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "ops/catalogue/catalogue.h"
-#include "report/json.h"
 #include "report/operators_report.h"
 
 namespace lightline::cli {
@@ -20,28 +19,9 @@ struct Options {
 };
 
 Result<report::ProvedTypes> read_proved(const std::string& path) {
-  report::ProvedTypes proved;
-  if (path.empty()) return proved;
+  if (path.empty()) return report::ProvedTypes{};
   LL_TRY(const std::string text, read_file(path));
-  const report::Json json = report::Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("families") || !json["families"].is_object())
-    return Error{ErrorCode::parse,
-                 "not the summary of a conformance run",
-                 "run make test first; it writes build/conformance.json",
-                 {path}};
-  for (const auto& [family, summary] : json["families"].items()) {
-    if (!summary.is_object() || !summary.contains("operators") || !summary["operators"].is_object()) continue;
-    for (const auto& [name, types] : summary["operators"].items()) {
-      // The summary speaks of targets; the registry says which operator that is.
-      const ops::Registry::Match match = ops::all_operators().find(name);
-      if (match.op == nullptr || !types.is_array()) continue;
-      auto& list = proved[match.op->name];
-      for (const auto& type : types)
-        if (type.is_string() && std::find(list.begin(), list.end(), type.get<std::string>()) == list.end())
-          list.push_back(type.get<std::string>());
-    }
-  }
-  return proved;
+  return report::parse_proved_types(text, path);
 }
 
 int operators(const Options& options) {

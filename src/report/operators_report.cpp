@@ -33,6 +33,29 @@ const std::vector<std::string>& proved_for(const ProvedTypes& proved, const std:
 
 }  // namespace
 
+Result<ProvedTypes> parse_proved_types(const std::string& text, const std::string& file) {
+  ProvedTypes proved;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("families") || !json["families"].is_object())
+    return Error{ErrorCode::parse,
+                 "not the summary of a conformance run",
+                 "run make test first; it writes build/conformance.json",
+                 {file}};
+  for (const auto& [family, summary] : json["families"].items()) {
+    if (!summary.is_object() || !summary.contains("operators") || !summary["operators"].is_object()) continue;
+    for (const auto& [name, types] : summary["operators"].items()) {
+      // The summary speaks of targets; the registry says which operator that is.
+      const ops::Registry::Match match = ops::all_operators().find(name);
+      if (match.op == nullptr || !types.is_array()) continue;
+      auto& list = proved[match.op->name];
+      for (const auto& type : types)
+        if (type.is_string() && std::find(list.begin(), list.end(), type.get<std::string>()) == list.end())
+          list.push_back(type.get<std::string>());
+    }
+  }
+  return proved;
+}
+
 std::string operators_markdown(const ProvedTypes& proved) {
   const auto operators = sorted_operators();
   const auto count = std::count_if(operators.begin(), operators.end(),
