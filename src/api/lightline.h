@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(modernize-use-using): this is C */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -81,4 +82,5 @@ lightline_status lightline_validate(const char* file, const char* options, char*
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-use-using) */
 #endif
