@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
-BUILD = Path(os.environ["LIGHTLINE_BINARY"]).parent
-ROOT = Path(__file__).resolve().parents[2]
+from lightline_under_test import BINARY, ROOT
+
+BUILD = BINARY.parent
 EXAMPLE = ROOT / "examples" / "loops" / "attention.lir"
 
 

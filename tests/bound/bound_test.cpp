@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "bound/tiny_machine.h"
-#include "loops/ir/parse.h"
 #include "machine/catalogue.h"
+#include "support/programs.h"
 
 namespace lightline::bound {
 namespace {
@@ -254,9 +254,7 @@ struct Priced {
 };
 
 std::unique_ptr<Priced> priced(const std::string& text, const machine::Machine& on) {
-  auto program = loops::parse_and_verify(text, "test");
-  EXPECT_TRUE(program.ok()) << to_string(program.error());
-  auto result = std::make_unique<Priced>(Priced{std::move(*program), {}, {}});
+  auto result = std::make_unique<Priced>(Priced{testing_support::program_of(text), {}, {}});
   result->analysis = demand::analyze(result->program);
   result->bounds = bound(result->analysis, on);
   return result;

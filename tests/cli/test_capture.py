@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -13,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightline_under_test import BINARY
 
 torch = pytest.importorskip("torch")
 
 import lightline  # noqa: E402
 from lightline.capture import main  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = os.environ.get("LIGHTLINE_BINARY", str(ROOT / "build" / "lightline"))
 
 MODEL = """
 import torch

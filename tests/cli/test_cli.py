@@ -10,11 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lightline_under_test import BINARY, ROOT
 
 np = pytest.importorskip("numpy")
 
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = os.environ.get("LIGHTLINE_BINARY", str(ROOT / "build" / "lightline"))
 EXAMPLES = sorted((ROOT / "examples" / "loops").glob("*.lir"))
 MATMUL = ROOT / "examples" / "loops" / "matmul.lir"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightline_under_test import BINARY, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = os.environ.get("LIGHTLINE_BINARY", str(ROOT / "build" / "lightline"))
 PT2 = ROOT / "tests" / "frontend" / "data" / "linear_tied.pt2"
-SECONDS = 10.0 if "debug" in BINARY else 1.0  # sanitizers are slow
-BYTES = (4 if "debug" in BINARY else 1) << 30
+SECONDS = 10.0 if "debug" in str(BINARY) else 1.0  # sanitizers are slow
+BYTES = (4 if "debug" in str(BINARY) else 1) << 30
 
 # Runs the rest of its command line and prints the exit code, the processor time and the peak memory of it.
 MEASURE = """
@@ -130,7 +128,7 @@ CASES: dict[Callable[[], str], str] = {
 
 
 def refused(path: Path, message: str) -> None:
-    command = [sys.executable, "-c", MEASURE, BINARY, "import", str(path)]
+    command = [sys.executable, "-c", MEASURE, str(BINARY), "import", str(path)]
     code, seconds, peak, stderr = json.loads(
         subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     )
@@ -152,7 +150,7 @@ def test_truncated_archive(share: float, tmp_path: Path) -> None:
     content = PT2.read_bytes()
     path = tmp_path / "cut.pt2"
     path.write_bytes(content[: int(len(content) * share)])
-    refused(path, "error")
+    refused(path, "the zip archive is broken: it has no end record")
 
 
 def test_archive_that_grows(tmp_path: Path) -> None:
@@ -161,7 +159,7 @@ def test_archive_that_grows(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("models/model.json", "w") as entry:
         for _ in range(256):
             entry.write(b" " * (1 << 20))
-    refused(path, "error")
+    refused(path, "'models/model.json' has 268435456 bytes, more than the 134217728 allowed")
 
 
 def test_a_bad_line_of_a_corpus_is_counted(tmp_path: Path) -> None:

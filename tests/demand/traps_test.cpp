@@ -6,17 +6,15 @@
 #include "bound/bound.h"
 #include "demand/analysis.h"
 #include "loops/interpret/interpret.h"
-#include "loops/ir/parse.h"
+#include "support/programs.h"
 #include "support/seed.h"
 
 namespace lightline::demand {
 namespace {
 
-loops::Program program_of(const std::string& text) {
-  auto program = loops::parse_and_verify(text, "test");
-  EXPECT_TRUE(program.ok()) << (program.ok() ? "" : to_string(program.error()));
-  return program.ok() ? std::move(*program) : loops::Program{};
-}
+using testing_support::program_of;
+
+// Its pointers into the program dangle: for numbers only.
 Analysis analysis_of(const std::string& text) { return analyze(program_of(text)); }
 double macs(const std::string& text) { return analysis_of(text).work.total_macs(); }
 double elements(const std::string& text) { return analysis_of(text).bytes() / 4; }

@@ -34,9 +34,12 @@ TEST(FuzzRegressions, Replay) {
     const std::filesystem::path directory =
         std::filesystem::path(LIGHTLINE_SOURCE_DIR) / "tests/fuzz/regressions" / target.name;
     ASSERT_TRUE(std::filesystem::exists(directory)) << directory;
+    int replayed = 0;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       EXPECT_NO_THROW(target.run(raw_bytes(entry.path()))) << entry.path();
+      ++replayed;
     }
+    EXPECT_GT(replayed, 0) << directory;
   }
 }
 

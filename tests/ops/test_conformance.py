@@ -25,4 +25,5 @@ def test_conformance(family: str, tmp_path: Path) -> None:
     report = run(harness.collect(family, SEED), tool, tmp_path)
     record(BUILD, family, report.triples, report.proved)
     print(report.summary())
+    assert report.triples > 0
     assert not report.failures, "\n".join([report.summary(), *report.failures[:40]])

@@ -35,6 +35,7 @@ def test_functions(family: str, tmp_path: Path) -> None:
     report = runner.run(suite, tool, tmp_path)
     runner.record(BUILD, f"stablehlo_{family}", report.triples, jax_suite.proved_operators(report.agreed))
     print(report.summary(), f"{len(suite.functions)} functions")
+    assert report.triples > 0
     assert not report.failures, "\n".join([report.summary(), *report.failures[:40]])
 
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "bound/tiny_machine.h"
-#include "loops/ir/parse.h"
 #include "report/report_testing.h"
+#include "support/programs.h"
 
 namespace lightline::report {
 namespace {
@@ -17,9 +17,7 @@ struct Analysed {
   AnalyzeReport report;
 
   explicit Analysed(const std::string& text) {
-    auto read = loops::parse_and_verify(text, "test");
-    EXPECT_TRUE(read.ok()) << to_string(read.error());
-    program = std::move(*read);
+    program = testing_support::program_of(text);
     analysis = demand::analyze(program);
     report.program = "layer";
     report.loops = &program;

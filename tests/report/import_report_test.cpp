@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "loops/ir/parse.h"
 #include "report/report_testing.h"
+#include "support/programs.h"
 
 namespace lightline::report {
 namespace {
@@ -11,10 +11,7 @@ namespace {
 constexpr const char* text = "program p(x: f32[4]) -> (y) {\n  y: f32[4] = for i: x[i] + 1\n}\n";
 
 ops::Lowered lowered() {
-  auto program = loops::parse_and_verify(text, "test");
-  EXPECT_TRUE(program.ok());
-  ops::Lowered result{std::move(*program), {{"custom.op", 1}}, {{"add", 2}, {"relu", 5}}, {"s0 is 4"}, {0}};
-  return result;
+  return {testing_support::program_of(text), {{"custom.op", 1}}, {{"add", 2}, {"relu", 5}}, {"s0 is 4"}, {0}};
 }
 
 Error refused() { return {ErrorCode::unsupported, "no \"such\" thing", "", {}}; }

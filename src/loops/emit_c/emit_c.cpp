@@ -289,6 +289,7 @@ std::string translation_unit(std::vector<PlannedProgram> planned, std::string_vi
   std::string prelude;
   for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
   const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
+  if (uses("ll_byte_ones")) prelude += prelude_hidden;
   const ProductBlocking& blocking = generic_cpu().product;
   if (uses("ll_multiply_f32")) prelude += product_prelude(blocking, "float", "f32");
   if (uses("ll_multiply_f64")) prelude += product_prelude(blocking, "double", "f64");

@@ -148,4 +148,10 @@ LL_FN float ll_odd_i64(int64_t x) {
 
 )";
 
+const std::string_view prelude_hidden =
+    R"(/* Other code could change it, so the compiler does not know its value. */
+__attribute__((visibility("hidden"))) uint64_t ll_byte_ones = 0x0101010101010101u;
+
+)";
+
 }  // namespace lightline::loops::c

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "loops/plan/uses.h"
 
 namespace lightline::loops::c {
 namespace {
@@ -100,13 +101,26 @@ std::string Writer::value(NodeId id) {
 
 std::string Writer::index(NodeId id) { return nodes_[id].kind == NodeKind::affine ? sum(nodes_[id]) : value(id); }
 
+// gcc 12 takes x * 0x0101...01 >> 56 for a count of bits, and where the processor counts in vectors (AVX-512) it folds
+// the counts of two known values in one vector to the values themselves. So it must not know the factor then.
+bool Writer::counts_known_bits(const Term& term) {
+  if (term.coefficient != 0x0101010101010101) return false;
+  if (fixed_.empty()) fixed_ = fixed_arrays(nodes_.program());
+  bool is_known = true;
+  nodes_.for_each(term.atom,
+                  [&](const Node& node, NodeId) { is_known &= node.kind != NodeKind::load || fixed_[node.array]; });
+  return is_known;
+}
+
 std::string Writer::sum(const Node& node) {
   const bool wraps = !is_bounded(node);
   std::string text;
   for (const Term& term : nodes_.terms(node)) {
     const std::string atom = value(term.atom);
     if (!text.empty()) text += " + ";
-    if (wraps)
+    if (wraps && counts_known_bits(term))
+      text += fmt::format("(uint64_t){} * ll_byte_ones", atom);
+    else if (wraps)
       text += fmt::format("(uint64_t){} * {}u", atom, uint64_t(term.coefficient));
     else if (term.coefficient == 1)
       text += atom;

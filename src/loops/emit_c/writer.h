@@ -63,6 +63,7 @@ class Writer {
   std::string load(const Node& node);
   std::string call(const Node& node);
   std::string check(const Node& node, size_t at);
+  bool counts_known_bits(const Term& term);
   const std::string* named(NodeId id) const;
 
   const Nodes& nodes_;
@@ -73,6 +74,7 @@ class Writer {
   std::vector<ArrayId> used_;
   std::unordered_set<VarId> outer_;
   bool has_checks_ = false;
+  std::vector<bool> fixed_;  // arrays whose values the compiler may know; found when first asked for
   int names_ = 0;
 };
 

@@ -62,6 +62,7 @@ class Nodes {
  public:
   explicit Nodes(const Program& program) : program_(program) {}
 
+  const Program& program() const { return program_; }
   VarId add_var(int64_t extent);
   int64_t extent(VarId var) const { return extents_[var]; }
   const Node& operator[](NodeId id) const { return nodes_[id]; }

@@ -104,6 +104,22 @@ bool ArrayUses::is_live(const Statement* statement) const { return std::ranges::
 
 ArrayUses find_uses(const Program& program) { return UseFinder(program).run(); }
 
+std::vector<bool> fixed_arrays(const Program& program) {
+  std::vector<bool> fixed(program.arrays.size(), false);
+  for_each_statement(program.statements, [&](const Statement& statement) {
+    if (const auto* constant = std::get_if<Constant>(&statement.node)) fixed[constant->result] = true;
+    const auto* compute = std::get_if<Compute>(&statement.node);
+    if (compute == nullptr) return;
+    bool reads_fixed = true;
+    for_each_expr(program, compute->body, [&](ExprId id) {
+      const Expr& expr = program.exprs[id];
+      reads_fixed &= expr.kind != ExprKind::read || expr.args[0] == compute->result || fixed[expr.args[0]];
+    });
+    fixed[compute->result] = reads_fixed;
+  });
+  return fixed;
+}
+
 bool has_checked_read(const Program& program, ExprId root) {
   bool found = false;
   for_each_expr(program, root, [&](ExprId id) {

@@ -26,6 +26,9 @@ struct ArrayUses {
 
 ArrayUses find_uses(const Program& program);
 
+// By array: whether its values follow from the program's text alone, being constants or computed from such.
+std::vector<bool> fixed_arrays(const Program& program);
+
 // A read that must be checked when the program runs: data-dependent, without a fill.
 bool has_checked_read(const Program& program, ExprId expr);
 

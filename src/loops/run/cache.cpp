@@ -79,7 +79,7 @@ struct Attempt {
 
 Words flags(const CompileOptions& options, const Attempt& attempt) {
   Words list{"-std=gnu11",
-             fmt::format("-O{}", options.optimization),
+             "-O3",
              "-fPIC",
              "-shared",
              "-w",

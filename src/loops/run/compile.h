@@ -19,7 +19,6 @@ struct CompileOptions {
   std::string cache_directory;  // default: $LIGHTLINE_CACHE, $XDG_CACHE_HOME/lightline, ~/.cache/lightline
   bool openmp = true;
   int threads = 0;  // that OpenMP may use; 0: as its runtime decides
-  int optimization = 3;
 };
 
 class CompiledPrograms {

@@ -99,41 +99,36 @@ TEST(EmitC, RepeatsAndOthers) {
 }
 
 TEST(EmitC, OutOfRange) {
-  std::vector<Case> cases;
-  const auto one_bad = [](int64_t value) {
-    std::vector<Tensor> list;
-    list.push_back(random_tensor(DType::f32, {10, 4}, 1));
-    list.push_back(random_tensor(DType::i64, {30}, 2, 10));
-    list[1].set_i64(17, value);
-    return list;
+  struct Body {
+    const char* name;
+    const char* output;
+    const char* text;
+    bool fails = true;
   };
+  const Body bodies[] = {
+      {"gather", "y", "y: f32[30, 4] = for i, j: x[n[i], j]"},
+      {"inlined", "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[30] = for i: y[i] + 1"},
+      {"sliced away", "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[5] = for i: y[i] + 1"},
+      {"unused", "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[10] = for i: x[i, 0]"},
+      {"not chosen", "z", "z: f32[30] = for i: if(n[i] < 10 and n[i] >= 0, x[n[i], 2], 0)"},
+      {"filled", "z", "z: f32[30] = for i: x[n[i], 2 | 0]", false},
+      {"product", "z", "z: f32[30, 9] = for i, j: sum k in 4: x[n[i], k] * w[k, j]"},
+      {"scatter", "z", "z: f32[10, 4] = scatter sum i in 30, j in 4 into x: [n[i], j] <- 1"},
+      {"scatter set", "z", "z: f32[10] = scatter set i in 30 into 0: [n[i]] <- f32(i)"},
+      {"dropped", "z", "z: f32[10, 4] = scatter sum i in 30, j in 4 into x: [n[i], j | drop] <- 1", false},
+      {"summed", "z", "z: f32[] = sum i in 30, j in 4: x[n[i], j]"},
+  };
+  std::vector<Case> cases;
   for (const int64_t value : {int64_t(10), int64_t(-1), INT64_MAX, INT64_MIN}) {
-    const std::string inputs = "x: f32[10, 4], n: i64[30]";
-    cases.push_back({"gather", program(inputs, "y", "y: f32[30, 4] = for i, j: x[n[i], j]"), 10, one_bad(value)});
-    cases.push_back({"inlined", program(inputs, "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[30] = for i: y[i] + 1"),
-                     10, one_bad(value)});
-    cases.push_back({"sliced away", program(inputs, "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[5] = for i: y[i] + 1"),
-                     10, one_bad(value)});
-    cases.push_back({"unused", program(inputs, "z", "y: f32[30] = for i: x[n[i], 2]\nz: f32[10] = for i: x[i, 0]"), 10,
-                     one_bad(value)});
-    cases.push_back({"not chosen",
-                     program(inputs, "z", "z: f32[30] = for i: if(n[i] < 10 and n[i] >= 0, x[n[i], 2], 0)"), 10,
-                     one_bad(value)});
-    cases.push_back({"filled", program(inputs, "z", "z: f32[30] = for i: x[n[i], 2 | 0]"), 10, one_bad(value)});
-    cases.push_back(
-        {"product",
-         program(inputs + ", w: f32[4, 9]", "z", "z: f32[30, 9] = for i, j: sum k in 4: x[n[i], k] * w[k, j]"),
-         10,
-         {}});
-    cases.push_back({"scatter",
-                     program(inputs, "z", "z: f32[10, 4] = scatter sum i in 30, j in 4 into x: [n[i], j] <- 1"), 10,
-                     one_bad(value)});
-    cases.push_back({"scatter set", program(inputs, "z", "z: f32[10] = scatter set i in 30 into 0: [n[i]] <- f32(i)"),
-                     10, one_bad(value)});
-    cases.push_back({"dropped",
-                     program(inputs, "z", "z: f32[10, 4] = scatter sum i in 30, j in 4 into x: [n[i], j | drop] <- 1"),
-                     10, one_bad(value)});
-    cases.push_back({"summed", program(inputs, "z", "z: f32[] = sum i in 30, j in 4: x[n[i], j]"), 10, one_bad(value)});
+    for (const Body& body : bodies) {
+      Case each{body.name, program("x: f32[10, 4], n: i64[30], w: f32[4, 9]", body.output, body.text)};
+      each.inputs.push_back(random_tensor(DType::f32, {10, 4}, testing_support::seed_of(1)));
+      each.inputs.push_back(random_tensor(DType::i64, {30}, testing_support::seed_of(2), 10));
+      each.inputs[1].set_i64(17, value);
+      each.inputs.push_back(random_tensor(DType::f32, {4, 9}, testing_support::seed_of(3)));
+      each.fails = body.fails;
+      cases.push_back(std::move(each));
+    }
   }
   check(std::move(cases));
 }

@@ -37,7 +37,7 @@ TEST_F(CompileTest, KeepsWhatItCompiled) {
   EXPECT_FALSE(first->from_cache());
   EXPECT_TRUE(compile({&program_}, options_)->from_cache());
   CompileOptions other = options_;
-  other.optimization = 1;
+  other.openmp = false;
   EXPECT_FALSE(compile({&program_}, other)->from_cache());
 }
 
