@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/tensor.h"
 #include "loops/ir/program.h"
+#include "loops/plan/schedule.h"
 
 namespace lightline::loops {
 
@@ -20,6 +21,7 @@ struct CompileOptions {
   bool openmp = true;
   int threads = 0;  // that OpenMP may use; 0: as its runtime decides
   int optimization = 3;
+  std::vector<const plan::Schedule*> schedules;  // by program; none at all, or a null: as the planner decides
 };
 
 class CompiledPrograms {
