@@ -8,6 +8,7 @@
 #include "loops/emit_c/emit_c.h"
 #include "loops/ir/parse.h"
 #include "loops/ir/print.h"
+#include "loops/plan/planned.h"
 
 namespace lightline::api {
 namespace {
@@ -82,6 +83,20 @@ Result<std::string> text_of(const Program& program) {
 
 Result<std::string> c_text_of(const Program& program) {
   return guarded([&] { return loops::emit_c(program.loops()); });
+}
+
+Result<std::string> schedule_text_of(const Program& program) {
+  return guarded([&]() -> Result<std::string> {
+    LL_TRY(const loops::plan::PlannedProgram planned, loops::plan::plan_program(program.loops()));
+    return loops::plan::print(program.loops(), loops::plan::schedule_of(planned));
+  });
+}
+
+Result<std::string> plan_text_of(const Program& program) {
+  return guarded([&]() -> Result<std::string> {
+    LL_TRY(const loops::plan::PlannedProgram planned, loops::plan::plan_program(program.loops()));
+    return loops::plan::print(program.loops(), loops::plan::plan_of(planned));
+  });
 }
 
 Result<std::string> formatted(const Source& source) {

@@ -66,7 +66,10 @@ Result<Program> retype(const Program& program, const std::string& rule);
 
 Result<std::string> text_of(const Program& program);    // canonical loop text
 Result<std::string> c_text_of(const Program& program);  // emitted C
-Result<std::string> formatted(const Source& source);    // loop text in canonical form, comments kept
+// What emitted C does, without and with what threads and lanes do: docs/schedules.md.
+Result<std::string> schedule_text_of(const Program& program);
+Result<std::string> plan_text_of(const Program& program);
+Result<std::string> formatted(const Source& source);  // loop text in canonical form, comments kept
 
 // Every program of a corpus: see frontend/load/load.h.
 using frontend::CorpusEntry;

@@ -145,7 +145,7 @@ TEST(Api, CorporaAreVisitedEntryByEntry) {
   ASSERT_TRUE(write_file(file, "{\"name\": \"a\", \"x\": 1}\nnot json\n").ok());
   ASSERT_TRUE(is_corpus(file));
   std::vector<std::string> names;
-  const Status done = for_each_program(file, ExportForm::training, [&](const CorpusEntry& entry) -> Status {
+  const Status done = api::for_each_program(file, ExportForm::training, [&](const CorpusEntry& entry) -> Status {
     names.push_back(entry.name);
     const auto program = import({entry.name, entry.program}, ExportForm::training);
     EXPECT_FALSE(program.ok());

@@ -92,7 +92,10 @@ def test_no_command_prints_help_to_stderr() -> None:
         (["run", "x.lir", "--sede", "3"], "error: unknown option '--sede'\n  hint: did you mean '--seed'?\n"),
         (["run", "x.lir", "y.lir"], "error: unexpected argument 'y.lir'\n  hint: see lightline run --help\n"),
         (["check"], "error: FILE is required\n  hint: see lightline check --help\n"),
-        (["emit", "x.lir"], "error: --c is required\n  hint: see lightline emit --help\n"),
+        (
+            ["emit", "x.lir"],
+            "error: one of --c, --schedule and --plan is required\n  hint: see lightline emit --help\n",
+        ),
     ],
 )
 def test_usage_errors(arguments: list[str], expected: str) -> None:

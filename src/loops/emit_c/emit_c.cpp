@@ -302,17 +302,21 @@ Result<std::string> emit_c(const Program& program, std::string_view symbol) {
   return emit_c(std::vector<const Program*>{&program}, symbol);
 }
 
-Result<std::string> emit_c(const Program& program, const Schedule& schedule, std::string_view symbol) {
-  std::vector<PlannedProgram> planned;
-  LL_TRY(PlannedProgram followed, plan_program(program, schedule));
-  planned.push_back(std::move(followed));
-  return translation_unit(std::move(planned), symbol);
+Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
+  return emit_c(programs, std::vector<const Schedule*>(programs.size(), nullptr), symbol);
 }
 
-Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol) {
+Result<std::string> emit_c(const Program& program, const Schedule& schedule, std::string_view symbol) {
+  return emit_c({&program}, {&schedule}, symbol);
+}
+
+Result<std::string> emit_c(const std::vector<const Program*>& programs, const std::vector<const Schedule*>& schedules,
+                           std::string_view symbol) {
+  LL_CHECK(programs.size() == schedules.size());
   std::vector<PlannedProgram> planned;
-  for (const Program* program : programs) {
-    LL_TRY(PlannedProgram each, plan_program(*program));
+  for (size_t i = 0; i < programs.size(); ++i) {
+    LL_TRY(PlannedProgram each,
+           schedules[i] == nullptr ? plan_program(*programs[i]) : plan_program(*programs[i], *schedules[i]));
     planned.push_back(std::move(each));
   }
   return translation_unit(std::move(planned), symbol);

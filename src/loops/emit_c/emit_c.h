@@ -17,9 +17,11 @@ namespace lightline::loops {
 // A complete C translation unit. Each program becomes `int NAME(const struct ll_host*, const void* const* inputs,
 // void* const* outputs)`; NAME is `symbol` for one program, `symbol_0`, `symbol_1`, ... for several.
 Result<std::string> emit_c(const Program& program, std::string_view symbol = "lightline_main");
-// As a schedule says; an error if it does not verify, or asks for what this emitter can not do.
+Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol = "lightline_main");
+// As schedules say, where they are not null; an error if one does not verify, or asks for what this emitter can not do.
 Result<std::string> emit_c(const Program& program, const plan::Schedule& schedule,
                            std::string_view symbol = "lightline_main");
-Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol = "lightline_main");
+Result<std::string> emit_c(const std::vector<const Program*>& programs,
+                           const std::vector<const plan::Schedule*>& schedules, std::string_view symbol);
 
 }  // namespace lightline::loops

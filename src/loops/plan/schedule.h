@@ -74,6 +74,9 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// Every live statement a kernel of its own, with the loops of its text, a scan outermost; nothing is folded.
+Schedule unfused_schedule(const Program& program);
+
 std::string print(const Program& program, const Schedule& schedule);
 
 // Well-formed as text and names; `verify` decides whether it means something. `file` names the text in errors.

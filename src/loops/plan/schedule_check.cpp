@@ -155,6 +155,32 @@ class SharingCheck {
 
 }  // namespace
 
+bool is_dead(const StatementTable& table, const ArrayUses& uses, StatementId statement) {
+  for (StatementId at = statement; at != none; at = table.repeat_of(at))
+    if (!uses.is_live(&table[at]) && !std::holds_alternative<Opaque>(table[at].node)) return true;
+  return false;
+}
+
+bool needs_no_kernel(const Program& program, const StatementTable& table, StatementId statement) {
+  const Statement& node = table[statement];
+  const auto* constant = std::get_if<Constant>(&node.node);
+  if (constant != nullptr && constant->values.size() != 1) return true;
+  const bool is_plain = constant != nullptr || std::holds_alternative<Compute>(node.node);
+  return is_plain && size_of(program.arrays[results_of(node)[0]].shape) == 0;
+}
+
+std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool written_out) {
+  const std::vector<OwnIndex> indices = table.own_indices(statement);
+  const bool is_compute = std::holds_alternative<Compute>(table[statement].node);
+  const auto is_reduced = [&](const OwnIndex& index) { return is_compute && index.kind == IndexKind::reduce; };
+  const bool is_empty =
+      std::ranges::any_of(indices, [&](const OwnIndex& index) { return is_reduced(index) && index.extent == 0; });
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < indices.size(); ++i)
+    if (indices[i].extent > 1 && !(is_reduced(indices[i]) && (written_out || is_empty))) list.push_back(i);
+  return list;
+}
+
 FoldedReads::FoldedReads(const Program& program, const StatementTable& table, const Schedule& schedule)
     : program_(program), table_(table), is_folded_(table.size(), false) {
   for (const FoldedStatement& each : schedule.folded) is_folded_[each.statement] = true;
@@ -175,6 +201,25 @@ bool FoldedReads::finds(StatementId reader, ArrayId wanted, std::vector<bool>& s
       found = finds(definition, wanted, seen);
   });
   return found;
+}
+
+Schedule unfused_schedule(const Program& program) {
+  const StatementTable table(program);
+  const ArrayUses uses = find_uses(program);
+  Schedule schedule;
+  for (StatementId id = 0; id < table.size(); ++id) {
+    if (is_dead(table, uses, id) || needs_no_kernel(program, table, id)) continue;
+    ScheduledKernel& kernel = schedule.kernels.emplace_back();
+    kernel.inside = table.repeat_of(id);
+    if (std::holds_alternative<Repeat>(table[id].node)) kernel.kind = KernelKind::repeat;
+    ScheduledStatement& each = kernel.statements.emplace_back();
+    each.statement = id;
+    const std::vector<OwnIndex> indices = table.own_indices(id);
+    for (const uint32_t index : looping_indices(table, id, false)) each.loops.push_back({.index = index});
+    std::ranges::stable_partition(each.loops,
+                                  [&](const Loop& loop) { return indices[loop.index].kind == IndexKind::scan; });
+  }
+  return schedule;
 }
 
 Status check_values(const Program& program, const Schedule& schedule) {

@@ -150,7 +150,8 @@ class ScheduleParser {
         expect("}");
         continue;
       }
-      if (!accept("kernel")) fail_expected(inside == none ? "'fold', 'kernel' or 'repeat'" : "'kernel' or 'repeat'");
+      if (lexer_.is("fold")) fail(ErrorCode::parse, "what is folded comes before the first kernel");
+      if (!accept("kernel")) fail_expected("'kernel', 'repeat' or '}'");
       if (accept("product")) kernel.kind = KernelKind::product;
       plan_.kernels.emplace_back();
       expect("{");

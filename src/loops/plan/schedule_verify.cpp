@@ -49,10 +49,9 @@ class ScheduleVerifier {
     if (compute == nullptr) return folded.written_out ? wrong(id, "has no reduction to unroll") : Status(Ok{});
     if (std::ranges::any_of(compute->loops, [&](IndexId i) { return program_.indices[i].kind == IndexKind::scan; }))
       return wrong(id, "can not be folded: it is a scan");
-    const bool is_reduction = reduced_loops(id) > 0;
-    if (is_reduction && !folded.written_out)
+    if (is_reduction(id) && !folded.written_out)
       return wrong(id, "can not be folded: it is a reduction", "an unrolled reduction can");
-    if (!is_reduction && folded.written_out) return wrong(id, "has no reduction to unroll");
+    if (!is_reduction(id) && folded.written_out) return wrong(id, "has no reduction to unroll");
     if (use_of(id).reads == 0) return wrong(id, "can not be folded: nothing reads it");
     return Ok{};
   }
@@ -61,16 +60,8 @@ class ScheduleVerifier {
     return {ErrorCode::range, fmt::format("there is no statement {}: the program has {}", id, table_.size()), "", {}};
   }
 
-  // Reduced indices that need a loop.
-  size_t reduced_loops(StatementId id) const {
-    const auto* compute = std::get_if<Compute>(&table_[id].node);
-    if (compute == nullptr) return 0;
-    size_t count = 0;
-    for (const IndexId index : compute->reduced) {
-      if (program_.indices[index].extent == 0) return 0;
-      count += program_.indices[index].extent > 1 ? 1 : 0;
-    }
-    return count;
+  bool is_reduction(StatementId id) const {
+    return looping_indices(table_, id, false).size() > looping_indices(table_, id, true).size();
   }
 
   // Kernels inside a repeat follow it, and are those of its block.
@@ -104,26 +95,12 @@ class ScheduleVerifier {
                           : wrong(id, fmt::format("belongs inside the repeat '{}'", table_.text(repeat)));
   }
 
-  bool needs_no_kernel(StatementId id) const {
-    const Statement& statement = table_[id];
-    const auto* constant = std::get_if<Constant>(&statement.node);
-    const bool is_plain = constant != nullptr || std::holds_alternative<Compute>(statement.node);
-    if (constant != nullptr && constant->values.size() != 1) return true;
-    return is_plain && size_of(program_.arrays[results_of(statement)[0]].shape) == 0;
-  }
-
-  bool is_dead(StatementId id) const {
-    for (StatementId at = id; at != none; at = table_.repeat_of(at))
-      if (!uses_.is_live(&table_[at]) && !std::holds_alternative<Opaque>(table_[at].node)) return true;
-    return false;
-  }
-
   Status check_presence(StatementId id) const {
     const bool is_placed = kernel_of_[id] != nowhere;
-    if (is_placed && is_dead(id)) return wrong(id, "is dead: no output needs it");
-    if (is_folded_[id] && is_dead(id)) return wrong(id, "is dead: no output needs it");
-    if (is_dead(id)) return Ok{};
-    if (needs_no_kernel(id)) {
+    if (is_placed && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it");
+    if (is_folded_[id] && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it");
+    if (is_dead(table_, uses_, id)) return Ok{};
+    if (needs_no_kernel(program_, table_, id)) {
       if (!is_placed) return Ok{};
       return wrong(id, "needs no kernel: it is a table, or has no elements");
     }
@@ -177,8 +154,8 @@ class ScheduleVerifier {
   Status check_loops(const ScheduledStatement& each) const {
     const StatementId id = each.statement;
     const std::vector<OwnIndex> indices = table_.own_indices(id);
-    if (each.written_out && reduced_loops(id) == 0) return wrong(id, "has no reduction to unroll");
-    const bool skips_reduced = each.written_out || reduced_loops(id) == 0;
+    if (each.written_out && !is_reduction(id)) return wrong(id, "has no reduction to unroll");
+    const std::vector<uint32_t> looping = looping_indices(table_, id, each.written_out);
     std::vector<int64_t> step(indices.size(), 0);  // of the last loop over each
     for (const Loop& loop : each.loops) {
       if (loop.index >= indices.size()) return wrong(id, fmt::format("has no index {}", loop.index));
@@ -186,8 +163,7 @@ class ScheduleVerifier {
       step[loop.index] = loop.step;
     }
     for (size_t i = 0; i < indices.size(); ++i) {
-      const bool is_reduced = std::holds_alternative<Compute>(table_[id].node) && indices[i].kind == IndexKind::reduce;
-      const bool needs_loop = indices[i].extent > 1 && !(is_reduced && skips_reduced);
+      const bool needs_loop = std::ranges::find(looping, i) != looping.end();
       if (!needs_loop && step[i] != 0)
         return wrong(id, fmt::format("needs no loop over '{}'", indices[i].name),
                      indices[i].extent > 1 ? "its reduction is unrolled or empty" : "its extent is 1 or less");

@@ -274,7 +274,9 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
   constexpr const char* symbol = "lightline_main";
   auto state = std::make_unique<CompiledPrograms::State>();
   if (programs.empty()) return CompiledPrograms(std::move(state));
-  LL_TRY(const std::string source, emit_c(programs, symbol));
+  std::vector<const plan::Schedule*> schedules = options.schedules;
+  schedules.resize(programs.size(), nullptr);
+  LL_TRY(const std::string source, emit_c(programs, schedules, symbol));
   LL_TRY(const Library library, build_library(source, options));
   state->from_cache = library.from_cache;
   state->library = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/tensor.h"
 #include "loops/ir/program.h"
+#include "loops/plan/schedule.h"
 
 namespace lightline::loops {
 
@@ -19,6 +20,7 @@ struct CompileOptions {
   std::string cache_directory;  // default: $LIGHTLINE_CACHE, $XDG_CACHE_HOME/lightline, ~/.cache/lightline
   bool openmp = true;
   int threads = 0;  // that OpenMP may use; 0: as its runtime decides
+  std::vector<const plan::Schedule*> schedules;  // by program; none at all, or a null: as the planner decides
 };
 
 class CompiledPrograms {

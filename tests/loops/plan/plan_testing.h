@@ -1,0 +1,43 @@
+// Programs for tests of schedules and plans: the examples, and the cases of tests/loops/programs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "loops/ir/parse.h"
+
+namespace lightline::loops::plan {
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline const std::filesystem::path source_folder = LIGHTLINE_SOURCE_DIR;
+
+// By name; a case's program runs from its head to the closing brace at the start of a line.
+inline std::map<std::string, std::string> program_texts() {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder / "examples" / "loops"))
+    if (entry.path().extension() == ".lir") texts["example_" + entry.path().stem().string()] = read_text(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder / "tests" / "loops" / "programs")) {
+    if (entry.path().extension() != ".test") continue;
+    const std::string text = "\n" + read_text(entry.path());
+    const size_t from = text.find("\nprogram "), to = text.find("\n}\n", from);
+    texts[entry.path().stem().string()] = text.substr(from + 1, to + 3 - from - 1);
+  }
+  return texts;
+}
+
+inline Program parsed(const std::string& text) {
+  auto program = parse_and_verify(text, "program");
+  EXPECT_TRUE(program.ok()) << to_string(program.error()) << "\n" << text;
+  return program.ok() ? std::move(program).value() : Program{};
+}
+
+}  // namespace lightline::loops::plan
