@@ -5,7 +5,7 @@
 set(LIGHTLINE_COMMON_HEADERS <algorithm> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
   <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h>)
 if(LIGHTLINE_QUICK_BUILD)
-  file(WRITE ${PROJECT_BINARY_DIR}/empty.cpp "")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.cpp CONTENT "")
   foreach(level O1 O2)
     add_library(lightline_common_${level} OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)
     target_compile_options(lightline_common_${level} PRIVATE $<$<CONFIG:Release>:-${level}>)

@@ -39,10 +39,10 @@ timespec to_timespec(double seconds) { return {time_t(seconds), long((seconds - 
 }
 
 // Handlers are functions of ours, and what we ignore must not be ignored by the program.
+// The C library keeps two signals for itself and refuses to reset them, so the kernel is asked: all zeros is SIG_DFL.
 void reset_signals() {
-  struct sigaction usual = {};
-  usual.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
+  const unsigned long usual[4] = {};
+  for (int signal = 1; signal < NSIG; ++signal) syscall(SYS_rt_sigaction, signal, usual, nullptr, sizeof(uint64_t));
 }
 
 // Limits that hold for us already stay.

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -303,7 +304,11 @@ TEST_F(Process, SignalsAndSessionAreTheProgramsOwn) {
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   const auto handler = signal(SIGPIPE, SIG_IGN);
   const auto children = signal(SIGCHLD, SIG_IGN);
+  const unsigned long ignore[4] = {1};  // SIG_IGN; the C library does not let us say it of signal 32
+  unsigned long kept[4];
+  syscall(SYS_rt_sigaction, 32, ignore, kept, sizeof(uint64_t));
   const auto result = shell("grep -E '^Sig(Blk|Ign)' /proc/self/status; cut -d ' ' -f 6 /proc/$$/stat; echo $$");
+  syscall(SYS_rt_sigaction, 32, kept, nullptr, sizeof(uint64_t));
   signal(SIGCHLD, children);
   signal(SIGPIPE, handler);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
