@@ -520,6 +520,16 @@ def test_emit_prints_c_that_compiles(tmp_path: Path) -> None:
     assert lightline("emit", "-", "--c", text=ADD).returncode == 0
 
 
+def test_emit_prints_a_schedule_or_a_plan() -> None:
+    schedule = "schedule matmul {\n  kernel product {\n    c: for i, j, k\n  }\n}\n"
+    assert lightline("emit", MATMUL, "--schedule").stdout == schedule
+    plan = lightline("emit", MATMUL, "--plan").stdout
+    assert plan.startswith("plan matmul on cpu {\n") and "on blocks i by any, blocks j by any, lanes j" in plan
+    for flags in (["--c", "--plan"], ["--c", "--schedule"], ["--schedule", "--plan"]):
+        result = lightline("emit", MATMUL, *flags)
+        assert (result.returncode, result.stdout) == (2, "") and "error: " in result.stderr
+
+
 def test_emit_failures(broken: Path, tmp_path: Path) -> None:
     assert lightline("emit", broken, "--c").returncode == 2
     result = lightline("emit", MATMUL, "--c", "-o", tmp_path / "no" / "folder.c")

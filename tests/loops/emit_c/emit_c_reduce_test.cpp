@@ -70,5 +70,12 @@ TEST(EmitC, Reducers) {
   check(std::move(cases));
 }
 
+// A sum of one point needs no total, however large its body.
+TEST(EmitC, LargeSumOfOnePoint) {
+  std::string body = "x[i, 0]";
+  for (int j = 1; j < 120; ++j) body += fmt::format(" + x[i, {}] * {}.5", j, j);
+  check({{"sum of one point", program("x: f32[8, 120]", "y", fmt::format("y: f32[8] = for i: sum k in 1: {}", body))}});
+}
+
 }  // namespace
 }  // namespace lightline::loops
