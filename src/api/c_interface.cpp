@@ -67,6 +67,14 @@ Status require(bool condition) {
   return Ok{};
 }
 
+// What a caller gets back is NULL until there is something to give.
+template <class T>
+Status clear(T** result) {
+  LL_DO(require(result != nullptr));
+  *result = nullptr;
+  return Ok{};
+}
+
 Status hand_over(const std::string& value, char** text) {
   *text = copied(value);
   if (*text == nullptr) return Error{ErrorCode::limit, "there is not enough memory", "", {}};
@@ -83,12 +91,13 @@ Result<Tensor> tensor_of(const lightline_tensor& given) {
   if (given.rank < 0) return Error{ErrorCode::shape, fmt::format("the rank of '{}' is negative", name), "", {}};
   LL_DO(require(given.rank == 0 || given.shape != nullptr));
   LL_DO(require(given.bytes == 0 || given.data != nullptr));
-  LL_TRY(Tensor tensor, Tensor::allocate(*dtype, lightline::Shape(given.shape, given.shape + given.rank)));
-  if (tensor.byte_count() != given.bytes)
-    return Error{ErrorCode::shape,
-                 fmt::format("the data of '{}' has {} bytes, not {}", name, given.bytes, tensor.byte_count()),
-                 "",
-                 {}};
+  const lightline::Shape shape(given.shape, given.shape + given.rank);
+  LL_TRY(const int64_t elements, lightline::element_count(shape));
+  const uint64_t bytes = uint64_t(elements) * uint64_t(byte_size(*dtype));
+  if (bytes != given.bytes)
+    return Error{
+        ErrorCode::shape, fmt::format("the data of '{}' has {} bytes, not {}", name, given.bytes, bytes), "", {}};
+  LL_TRY(Tensor tensor, Tensor::allocate(*dtype, shape));
   if (given.bytes > 0) std::memcpy(tensor.data(), given.data, given.bytes);
   return tensor;
 }
@@ -138,8 +147,8 @@ void lightline_free_text(char* text) { std::free(text); }
 
 lightline_status lightline_load(const char* path, lightline_program** program, char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(path != nullptr && program != nullptr));
-    *program = nullptr;
+    LL_DO(clear(program));
+    LL_DO(require(path != nullptr));
     LL_TRY(const api::Source source, api::read_source(path));
     LL_TRY(api::Program loaded, api::load(source));
     *program = new lightline_program(std::move(loaded));
@@ -150,8 +159,8 @@ lightline_status lightline_load(const char* path, lightline_program** program, c
 lightline_status lightline_parse(const char* name, const char* text, size_t size, lightline_program** program,
                                  char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(name != nullptr && text != nullptr && program != nullptr));
-    *program = nullptr;
+    LL_DO(clear(program));
+    LL_DO(require(name != nullptr && text != nullptr));
     LL_TRY(api::Program loaded, api::load({name, std::string(text, size)}));
     *program = new lightline_program(std::move(loaded));
     return Ok{};
@@ -170,7 +179,8 @@ const lightline_tensor* lightline_input(const lightline_program* program, size_t
 
 lightline_status lightline_loop_text(const lightline_program* program, char** text, char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(program != nullptr && text != nullptr));
+    LL_DO(clear(text));
+    LL_DO(require(program != nullptr));
     LL_TRY(const std::string loops, api::text_of(program->program));
     return hand_over(loops, text);
   });
@@ -178,7 +188,8 @@ lightline_status lightline_loop_text(const lightline_program* program, char** te
 
 lightline_status lightline_c_text(const lightline_program* program, char** text, char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(program != nullptr && text != nullptr));
+    LL_DO(clear(text));
+    LL_DO(require(program != nullptr));
     LL_TRY(const std::string code, api::c_text_of(program->program));
     return hand_over(code, text);
   });
@@ -186,8 +197,8 @@ lightline_status lightline_c_text(const lightline_program* program, char** text,
 
 lightline_status lightline_analyze(const lightline_program* program, const char* options, char** json, char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(program != nullptr && json != nullptr));
-    *json = nullptr;
+    LL_DO(clear(json));
+    LL_DO(require(program != nullptr));
     LL_TRY(const api::AnalyzeOptions chosen, api::parse_analyze_options(text_or_empty(options)));
     LL_TRY(const auto machines, api::find_machines(chosen.machines));
     LL_TRY(const api::Analysis analysis, api::analyze(program->program, chosen));
@@ -203,8 +214,8 @@ lightline_status lightline_analyze(const lightline_program* program, const char*
 lightline_status lightline_run(const lightline_program* program, const char* options, const lightline_tensor* inputs,
                                size_t input_count, lightline_outputs** outputs, char** error) {
   return border(error, [&]() -> Status {
-    LL_DO(require(program != nullptr && outputs != nullptr && (inputs != nullptr || input_count == 0)));
-    *outputs = nullptr;
+    LL_DO(clear(outputs));
+    LL_DO(require(program != nullptr && (inputs != nullptr || input_count == 0)));
     LL_TRY(const api::RunOptions chosen, api::parse_run_options(text_or_empty(options)));
     LL_TRY(const std::vector<Tensor> ordered, inputs_by_name(*program, inputs, input_count));
     LL_TRY(api::RunResult result, api::run(program->program, ordered, chosen));
@@ -226,8 +237,8 @@ void lightline_free_outputs(lightline_outputs* outputs) { delete outputs; }
 lightline_status lightline_validate(const char* file, const char* options, char** json, char** error) {
   bool agrees = true;
   const lightline_status status = border(error, [&]() -> Status {
-    LL_DO(require(file != nullptr && json != nullptr));
-    *json = nullptr;
+    LL_DO(clear(json));
+    LL_DO(require(file != nullptr));
     LL_TRY(const api::ValidateOptions chosen, api::parse_validate_options(text_or_empty(options)));
     LL_TRY(const auto report, api::validate(file, chosen, [](const std::string&) {}));
     agrees = report.agrees();

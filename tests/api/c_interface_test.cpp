@@ -1,6 +1,7 @@
 // The C interface, called as a C program calls it; tests/api/c_program.c shows that the header is C.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "api/lightline.h"
+#include "base/temporary_folder.h"
 
 namespace {
 
@@ -153,6 +155,9 @@ TEST(CInterface, NullArgumentsAreErrors) {
   EXPECT_EQ(lightline_load(nullptr, nullptr, &error.text), LIGHTLINE_BAD_INPUT);
   EXPECT_THAT(error.str(), testing::HasSubstr("NULL"));
   EXPECT_EQ(lightline_loop_text(nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
+  char* text = reinterpret_cast<char*>(8);
+  EXPECT_EQ(lightline_c_text(nullptr, &text, nullptr), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(text, nullptr);
   EXPECT_EQ(lightline_analyze(nullptr, nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
   EXPECT_EQ(lightline_run(nullptr, nullptr, nullptr, 0, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
   EXPECT_EQ(lightline_validate(nullptr, nullptr, nullptr, nullptr), LIGHTLINE_BAD_INPUT);
@@ -161,6 +166,32 @@ TEST(CInterface, NullArgumentsAreErrors) {
   lightline_free_program(nullptr);
   lightline_free_outputs(nullptr);
   lightline_free_text(nullptr);
+}
+
+// A cache that is empty: every thread finds nothing and compiles.
+TEST(CInterface, ThreadsCompileSideBySide) {
+  const auto folder = lightline::TemporaryFolder::make();
+  ASSERT_TRUE(folder.ok());
+  const char* before = std::getenv("LIGHTLINE_CACHE");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("LIGHTLINE_CACHE", folder->path().c_str(), 1);
+  const Program program(scale);
+  const std::vector<float> values(6, 1);
+  const int64_t shape[] = {2, 3};
+  const lightline_tensor x{"x", "f32", 2, shape, values.data(), 24};
+  std::vector<std::string> errors(6);
+  std::vector<std::thread> threads;
+  for (std::string& error : errors)
+    threads.emplace_back([&] {
+      lightline_outputs* outputs = nullptr;
+      Text text;
+      lightline_run(program.program, R"({"backend": "c"})", &x, 1, &outputs, &text.text);
+      error = text.str();
+      lightline_free_outputs(outputs);
+    });
+  for (std::thread& thread : threads) thread.join();
+  before == nullptr ? unsetenv("LIGHTLINE_CACHE") : setenv("LIGHTLINE_CACHE", kept.c_str(), 1);
+  EXPECT_THAT(errors, testing::Each(""));
 }
 
 TEST(CInterface, HandlesServeManyThreads) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -42,3 +43,10 @@ def test_it_needs_no_python() -> None:
     needed = run("ldd", BUILD / "liblightline.so").stdout
     assert "libstdc++" in needed
     assert "python" not in needed
+
+
+def test_it_can_be_loaded_late(tmp_path: Path) -> None:
+    environment = {**os.environ, "LIGHTLINE_CACHE": str(tmp_path)}
+    command = [BUILD / "tests" / "dlopen_program", BUILD / "liblightline.so"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -45,7 +45,13 @@ def test_files_that_pages_name_exist() -> None:
     count = 0
     for page in PAGES:
         for name in named_files(page.read_text()):
-            looks_like_file = name.endswith(SUFFIXES) or name.split("/")[0] in ("src", "tests", "docs", "scripts", "examples")
+            looks_like_file = name.endswith(SUFFIXES) or name.split("/")[0] in (
+                "src",
+                "tests",
+                "docs",
+                "scripts",
+                "examples",
+            )
             if not looks_like_file or name in made_later:
                 continue
             count += 1

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -182,7 +183,8 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
     library.from_cache = true;
     return library;
   }
-  const std::string own = fmt::format("{}/{}.{}", directory, key, getpid());
+  static std::atomic<uint64_t> attempts = 0;  // threads of one process compile side by side
+  const std::string own = fmt::format("{}/{}.{}.{}", directory, key, getpid(), attempts++);
   const std::string text = own + ".c", binary = own + ".so";
   LL_DO(write_file(text, source));
   LL_DO(run_compiler(command, options, text, binary));

@@ -196,12 +196,37 @@ struct CompiledPrograms::State {
   bool from_cache = false;
   int threads = 0;
   void (*set_threads)(int) = nullptr;  // of the OpenMP runtime, for the thread that calls it
+  int (*most_threads)() = nullptr;
   std::vector<LoadedProgram> programs;
   mutable Pool pool;
   ~State() {
     if (library != nullptr) dlclose(library);
   }
 };
+
+namespace {
+
+// The number of threads that was asked for, while a program runs; what the caller had set comes back.
+template <class State>
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(const State& state) : state_(state) {
+    if (state_.threads <= 0 || state_.set_threads == nullptr || state_.most_threads == nullptr) return;
+    before_ = state_.most_threads();
+    state_.set_threads(state_.threads);
+  }
+  ~OpenMpThreads() {
+    if (before_ > 0) state_.set_threads(before_);
+  }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  const State& state_;
+  int before_ = 0;
+};
+
+}  // namespace
 
 CompiledPrograms::CompiledPrograms(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CompiledPrograms::CompiledPrograms(CompiledPrograms&&) noexcept = default;
@@ -259,7 +284,7 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
     if (is_taken) data = copies.emplace_back(Tensor::dense_copy(inputs[i]->view())).data();
     from.push_back(data);
   }
-  if (state_->threads > 0 && state_->set_threads != nullptr) state_->set_threads(state_->threads);
+  const OpenMpThreads threads(*state_);
   Run run{state_->pool, loaded};
   const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed};
   const int status = loaded.entry(&host, from.data(), to.data());
@@ -295,6 +320,7 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
     dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   state->threads = options.threads;
   state->set_threads = reinterpret_cast<void (*)(int)>(dlsym(state->library, "omp_set_num_threads"));
+  state->most_threads = reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads"));
   for (size_t i = 0; i < programs.size(); ++i) {
     LoadedProgram loaded{programs[i], nullptr, plan::opaque_statements(*programs[i]), {}};
     const std::string name = programs.size() == 1 ? symbol : fmt::format("{}_{}", symbol, i);

@@ -74,7 +74,10 @@ TEST(EmitC, Reducers) {
 TEST(EmitC, LargeSumOfOnePoint) {
   std::string body = "x[i, 0]";
   for (int j = 1; j < 120; ++j) body += fmt::format(" + x[i, {}] * {}.5", j, j);
-  check({{"sum of one point", program("x: f32[8, 120]", "y", fmt::format("y: f32[8] = for i: sum k in 1: {}", body))}});
+  std::vector<Case> cases;
+  cases.push_back(
+      {"sum of one point", program("x: f32[8, 120]", "y", fmt::format("y: f32[8] = for i: sum k in 1: {}", body))});
+  check(std::move(cases));
 }
 
 }  // namespace
