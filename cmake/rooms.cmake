@@ -13,16 +13,16 @@ if(LIGHTLINE_QUICK_BUILD)
   endforeach()
 endif()
 
-# lightline_quick(TARGET LEVEL): optimises by -LEVEL and takes the common headers precompiled.
+# lightline_quick(TARGET LEVEL): optimises by -LEVEL and takes the common headers precompiled, where there are such.
 function(lightline_quick target level)
   target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-${level}>)  # programs too: one precompiled header
-  if(LIGHTLINE_QUICK_BUILD)
+  if(LIGHTLINE_QUICK_BUILD AND TARGET lightline_common_${level})
     target_precompile_headers(${target} REUSE_FROM lightline_common_${level})
   endif()
 endfunction()
 
-# lightline_room(FOLDER [USES rooms] [LIBRARIES libraries] [LEVEL O1|O2] [BATCH files])
-# LEVEL O1 is for rooms whose speed nobody notices. BATCH joins so many files into one translation unit; BATCH folder
+# lightline_room(FOLDER [USES rooms] [LIBRARIES libraries] [LEVEL O1|O2|O3] [BATCH files])
+# LEVEL O1 is for rooms whose speed nobody notices, O3 for the parser. BATCH joins so many files into one translation unit; BATCH folder
 # joins up to four of one folder.
 function(lightline_room room)
   cmake_parse_arguments(ROOM "" "LEVEL;BATCH" "USES;LIBRARIES" ${ARGN})

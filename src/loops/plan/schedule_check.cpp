@@ -82,9 +82,14 @@ class SharingCheck {
   }
 
  private:
-  const FoldedCompute* compute(const ScheduledStatement& each) const {
+  // Also one that reduces over nothing: its result is read like any other, though it reads nothing itself.
+  const FoldedCompute* any_compute(const ScheduledStatement& each) const {
     const auto found = collected_.computes.find(each.statement);
-    return found == collected_.computes.end() || found->second.is_empty ? nullptr : &found->second;
+    return found == collected_.computes.end() ? nullptr : &found->second;
+  }
+  const FoldedCompute* compute(const ScheduledStatement& each) const {
+    const FoldedCompute* found = any_compute(each);
+    return found == nullptr || found->is_empty ? nullptr : found;
   }
 
   template <class Visit>
@@ -107,7 +112,10 @@ class SharingCheck {
 
   // In every loop that the two share, the reader reads what the same iteration has computed.
   Status check_pair(const ScheduledStatement& from, const ScheduledStatement& to, size_t shared) const {
-    const FoldedCompute *producer = compute(from), *reader = compute(to);
+    const FoldedCompute *producer = any_compute(from), *reader = compute(to);
+    if (shared > 0 && (producer == nullptr || any_compute(to) == nullptr))
+      return collected_.wrong(to.statement, fmt::format("shares a loop with '{}', and one of them is no compute",
+                                                        table_.text(from.statement)));
     if (producer == nullptr || reader == nullptr) return Ok{};
     std::string problem;
     for_each_load_of(producer->result, reader->body, [&](const Node& load) {
@@ -134,7 +142,8 @@ class SharingCheck {
     const uint32_t scan = stepped_.own_index.at(folded->scan);
     for (const Loop& loop : each.loops) {
       if (loop.index == scan && loop.turning) return collected_.wrong(each.statement, "turns back in its scan");
-      if (loop.index == scan) return Ok{};
+      if (loop.index == scan && loop.step == 1) return Ok{};
+      if (loop.index == scan) continue;  // over tiles: the loops inside still run around single steps
       bool stays = true;
       for_each_load_of(folded->result, folded->body, [&](const Node& load) {
         stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
