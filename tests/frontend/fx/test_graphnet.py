@@ -18,7 +18,8 @@ torch = pytest.importorskip("torch")
 HERE = Path(__file__).resolve().parent
 CONFORM = BINARY.parent / "tests" / "lightline_conform"
 ARCHIVE = ROOT.parent / "shared" / "data" / "graphnet" / "samples.tar.xz"
-OWN = sorted(path.parent.name for path in (HERE / "data" / "graphnet").glob("*/model.py"))
+OWN_SAMPLES = HERE.parent / "data" / "graphnet"
+OWN = sorted(path.parent.name for path in OWN_SAMPLES.glob("*/model.py"))
 
 # The samples with the least work; the first few always run, all of them with LIGHTLINE_LONG=1.
 SHORT = 6
@@ -57,7 +58,7 @@ def validate(folder: Path, backend: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", OWN)
 def test_own_sample_agrees(name: str) -> None:
-    report = validate(HERE / "data" / "graphnet" / name, "both")
+    report = validate(OWN_SAMPLES / name, "both")
     assert len(report["runs"]) == 2
 
 
