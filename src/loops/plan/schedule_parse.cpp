@@ -61,6 +61,14 @@ class ScheduleParser {
     lexer_.advance();
     return true;
   }
+  // A word that may follow; a statement of that name may stand there instead.
+  bool accept_option(std::string_view word) {
+    const Lexer::Mark before = lexer_.mark();
+    if (!accept(word)) return false;
+    if (!lexer_.is(":") && !lexer_.is("@")) return true;
+    lexer_.reset(before);
+    return false;
+  }
   std::string_view any_name(std::string_view what) {
     if (lexer_.kind() != Token::name) fail_expected(what);
     const std::string_view word = lexer_.text();
@@ -187,19 +195,20 @@ class ScheduleParser {
       if (!accept("for")) fail_expected("'for' or 'once'");
       list([&] {
         Loop loop = parse_loop();
-        loop.turning = accept("turning");
+        loop.turning = accept_option("turning");
         each.loops.push_back(std::move(loop));
       });
     }
-    if (accept("share")) each.shared = uint32_t(std::min<int64_t>(parse_positive("a number of loops"), UINT32_MAX));
-    each.written_out = accept("unrolled");
+    if (accept_option("share"))
+      each.shared = uint32_t(std::min<int64_t>(parse_positive("a number of loops"), UINT32_MAX));
+    each.written_out = accept_option("unrolled");
     kernel.statements.push_back(std::move(each));
     plan_.kernels.back().axes.emplace_back();
   }
 
   Loop parse_loop() {
     Loop loop{.index = parse_index()};
-    if (!accept("by")) return loop;
+    if (!accept_option("by")) return loop;
     if (!accept("(")) {
       loop.step = parse_positive("the extent of a tile");
       return loop;
@@ -220,7 +229,7 @@ class ScheduleParser {
     }
     expect("in");
     kept.level = Level(parse_word(level_words, "a level of memory"));
-    if (accept("within")) {
+    if (accept_option("within")) {
       const Position at = lexer_.position();
       const Loop loop = parse_loop();
       const auto found = std::ranges::find_if(each.loops, [&](const Loop& other) {
@@ -263,9 +272,9 @@ class ScheduleParser {
     } else {
       use.indices.push_back(parse_index());
     }
-    if (accept("by"))
+    if (accept_option("by"))
       use.step = accept("any") ? AxisUse::any : parse_positive("a number of values");
-    else if (accept("in"))
+    else if (accept_option("in"))
       use.pieces = parse_positive("a number of pieces");
     return use;
   }
@@ -296,7 +305,7 @@ class ScheduleParser {
   Staged parse_staged() {
     Staged staged{parse_array()};
     if (accept("in")) staged.in_place_of = parse_array();
-    if (accept("by")) staged.elements = parse_positive("a number of elements");
+    if (accept_option("by")) staged.elements = parse_positive("a number of elements");
     return staged;
   }
 

@@ -55,6 +55,29 @@ TEST(Schedule, PlansAreVerifiedAndParsedAgain) {
   }
 }
 
+// Statements whose names are words of the text.
+TEST(Schedule, NamesThatAreWordsPrintAndParse) {
+  for (const std::string word : {"unrolled", "by", "share", "turning", "within", "once", "phase", "reduce", "stage",
+                                 "keep", "kernel", "fold", "product", "partial", "combine", "blocks", "lanes"}) {
+    SCOPED_TRACE(word);
+    const Program program = parsed(
+        fmt::format("program p(x: f32[64, 8]) -> (a, {0}, z) {{\n  a: f32[64] = for i: sum j in 8: exp(x[i, j])\n"
+                    "  {0}: f32[64] = for i: sum j in 8: x[i, j] / a[i]\n  z: f32[64] = for i: {0}[i] + a[i]\n}}\n",
+                    word));
+    const Schedule schedule = decided(program);
+    const std::string printed = print(program, schedule);
+    const auto again = parse_schedule(program, printed, word);
+    ASSERT_TRUE(again.ok()) << to_string(again.error()) << "\n" << printed;
+    EXPECT_EQ(*again, schedule) << printed;
+    const auto planned = plan_program(program);
+    ASSERT_TRUE(planned.ok());
+    const Plan plan = plan_of(*planned);
+    const auto plan_again = parse_plan(program, print(program, plan), word);
+    ASSERT_TRUE(plan_again.ok()) << to_string(plan_again.error()) << "\n" << print(program, plan);
+    EXPECT_EQ(*plan_again, plan);
+  }
+}
+
 // ---- schedules that nobody decided ----
 
 // The same with the parallel loops of every map and reduction in reverse.
