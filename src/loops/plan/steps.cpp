@@ -229,23 +229,12 @@ class StepBuilder {
         rest /= extent;
       }
       const NodeId value = nodes().substitute(body, by);
-      sum = sum == none ? value : nodes().call(combining(folded.reducer), nodes()[body].type, sum, value);
+      sum = sum == none ? value : nodes().call(combining_function(folded.reducer), nodes()[body].type, sum, value);
     }
     if (rounded) sum = nodes().cast(folded.accumulator, sum);
     folded.body = nodes()[sum].type == compute_type(result) ? sum : nodes().cast(result, sum);
     folded.reducer = Reducer::none;
     folded.reduced.clear();
-  }
-
-  static Function combining(Reducer reducer) {
-    switch (reducer) {
-      case Reducer::sum: return Function::add;
-      case Reducer::prod: return Function::mul;
-      case Reducer::max: return Function::max;
-      case Reducer::min: return Function::min;
-      case Reducer::all: return Function::logical_and;
-      default: return Function::logical_or;
-    }
   }
 
   Status add(const Scatter& scatter) {
