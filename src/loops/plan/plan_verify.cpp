@@ -107,11 +107,17 @@ class PlanVerifier {
   }
 
   // ---- phases ----
+  struct Turn {
+    size_t phase = 0;
+    size_t turn = 0;  // among all parts of all phases, from 1
+  };
+  using Turns = std::vector<Turn>;
+
   Status check_phases(const ScheduledKernel& kernel, const KernelPlan& plan) const {
-    std::vector<size_t> starts(kernel.statements.size(), 0), ends(kernel.statements.size(), 0);  // counted from 1
+    Turns starts(kernel.statements.size()), ends(kernel.statements.size());
     size_t turn = 0;
-    for (const Phase& phase : plan.phases) {
-      for (const PhasePart& part : phase.parts) {
+    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+      for (const PhasePart& part : plan.phases[phase].parts) {
         const ScheduledStatement* each = find(kernel, part.statement);
         if (part.statement >= table_.size() || each == nullptr)
           return Error{ErrorCode::range, "a phase has a statement of another kernel", "", {}};
@@ -119,27 +125,54 @@ class PlanVerifier {
         ++turn;
         const bool is_start = part.part == Part::whole || part.part == Part::partial;
         const bool is_end = part.part == Part::whole || part.part == Part::combine;
-        if ((is_start && starts[place] != 0) || (is_end && (ends[place] != 0 || (!is_start && starts[place] == 0))))
+        const bool has_started = starts[place].turn != 0, has_ended = ends[place].turn != 0;
+        if ((is_start && has_started) || (is_end && (has_ended || (!is_start && !has_started))))
           return wrong(part.statement, "runs twice, or is combined before it starts");
-        if (is_start) starts[place] = turn;
-        if (is_end) ends[place] = turn;
-        if (part.part == Part::pack && (starts[place] != 0 || kernel.kind != KernelKind::product))
+        if (is_start) starts[place] = {phase, turn};
+        if (is_end) ends[place] = {phase, turn};
+        if (part.part == Part::pack && (has_started || kernel.kind != KernelKind::product))
           return wrong(part.statement, "is packed, but is no product that starts later");
       }
     }
-    for (size_t place = 0; place < kernel.statements.size(); ++place) LL_DO(check_turn(kernel, place, starts, ends));
+    for (size_t place = 0; place < kernel.statements.size(); ++place)
+      LL_DO(check_turn(kernel, plan, place, starts, ends));
     return Ok{};
   }
 
-  Status check_turn(const ScheduledKernel& kernel, size_t place, const std::vector<size_t>& starts,
-                    const std::vector<size_t>& ends) const {
+  Status check_turn(const ScheduledKernel& kernel, const KernelPlan& plan, size_t place, const Turns& starts,
+                    const Turns& ends) const {
     const StatementId statement = kernel.statements[place].statement;
-    if (starts[place] == 0 || ends[place] == 0) return wrong(statement, "is in no phase, or is never combined");
-    for (size_t other = 0; other < kernel.statements.size(); ++other)
-      for (const ArrayId array : results_of(table_[kernel.statements[other].statement]))
-        if (other != place && ends[other] > starts[place] && reads_.reads(statement, array))
-          return wrong(statement, fmt::format("starts before '{}', which it reads, is done",
-                                              table_.text(kernel.statements[other].statement)));
+    if (starts[place].turn == 0 || ends[place].turn == 0)
+      return wrong(statement, "is in no phase, or is never combined");
+    for (size_t other = 0; other < kernel.statements.size(); ++other) {
+      const StatementId made = kernel.statements[other].statement;
+      const auto is_read = [&](ArrayId array) { return reads_.reads(statement, array); };
+      if (other == place || std::ranges::none_of(results_of(table_[made]), is_read)) continue;
+      if (ends[other].turn > starts[place].turn)
+        return wrong(statement, fmt::format("starts before '{}', which it reads, is done", table_.text(made)));
+      LL_DO(check_units(kernel, plan, other, place, starts[place].phase > ends[other].phase));
+    }
+    return Ok{};
+  }
+
+  // What other blocks compute can not be read in the same kernel, what other threads compute only after a barrier. In
+  // a loop that the two share, both are in one place.
+  Status check_units(const ScheduledKernel& kernel, const KernelPlan& plan, size_t producer, size_t reader,
+                     bool is_after_barrier) const {
+    uint32_t shared = UINT32_MAX;
+    for (size_t place = producer + 1; place <= reader; ++place)
+      shared = std::min(shared, kernel.statements[place].shared);
+    const std::vector<Loop>& loops = kernel.statements[producer].loops;
+    for (const AxisUse& use : plan.axes[producer])
+      for (const uint32_t index : use.indices) {
+        const auto is_same = [&](const Loop& loop) { return loop.index == index; };
+        if (use.axis == Axis::lanes || std::any_of(loops.begin(), loops.begin() + shared, is_same)) continue;
+        if (use.axis != Axis::blocks && is_after_barrier) continue;
+        return wrong(
+            kernel.statements[reader].statement,
+            fmt::format("reads '{}', which other {} compute{}", table_.text(kernel.statements[producer].statement),
+                        name(use.axis), use.axis == Axis::blocks ? "" : " in the same phase"));
+      }
     return Ok{};
   }
 

@@ -136,7 +136,7 @@ class ScheduleVerifier {
     for_each_array_read(program_, table_[reader], [&](ArrayId array) {
       const StatementId definition = table_.definition_of(array);
       if (!status.ok() || definition == none || definition == reader) return;
-      if (table_.is_carried(array) || is_inside(at, definition)) return;
+      if (table_.is_carried(array) || is_inside(at, definition) || is_inside(definition, at)) return;
       if (is_folded_[definition] && !seen[definition]) status = check_reads(at, definition, seen);
       if (is_folded_[definition] || kernel_of_[definition] == nowhere) return;
       const bool is_earlier = kernel_of_[definition] < kernel_of_[at] ||

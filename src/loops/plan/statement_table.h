@@ -69,7 +69,8 @@ void for_each_array_read(const Program& program, const Statement& statement, con
   } else if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
     for (const ArrayId operand : opaque->operands) visit(operand);
   } else if (const auto* repeat = std::get_if<Repeat>(&statement.node)) {
-    for (const auto& carry : repeat->carries) visit(carry.init);
+    for (const auto& carry : repeat->carries) visit(carry.init), visit(carry.next);
+    for (const ArrayId stacked : repeat->stacked) visit(stacked);
   }
 }
 

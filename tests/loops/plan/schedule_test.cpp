@@ -306,6 +306,38 @@ TEST(Schedule, SaysMoreThanEmittedCDoes) {
             "error: 'c' has turning loops or unequal tiles, which emitted C does not");
 }
 
+// Threads of a block may read what others made before a barrier; the same without one is a rejected case.
+TEST(Schedule, PlansForOtherMachinesVerify) {
+  const Program program = parsed(
+      "program p(x: f32[8, 64]) -> (b) {\n"
+      "  a: f32[8, 64] = for i, j: x[i, j] + 1\n"
+      "  t: f32[8] = for i: sum j in 64: a[i, j]\n"
+      "  b: f32[8, 64] = for i, j: a[i, 63 - j] / t[i]\n}");
+  const std::string text = R"(plan p on gpu {
+  kernel {
+    a: for i, j
+      keep a in local within i
+      on blocks i, threads j by 4, lanes j
+    t: for i, j share 1
+      on blocks i, threads j by 4, lanes j
+    b: for i, j share 1
+      on blocks i, threads j by 4, lanes j
+    units threads 16, lanes 4
+    phase a
+    phase t
+    phase b
+    reduce t in block
+    stage a by 64
+  }
+}
+)";
+  const auto plan = parse_plan(program, text);
+  ASSERT_TRUE(plan.ok()) << to_string(plan.error());
+  EXPECT_EQ(print(program, *plan), text);
+  const Status status = verify(program, *plan);
+  EXPECT_TRUE(status.ok()) << to_string(status.error());
+}
+
 // ---- damaged texts ----
 
 // Every text without one of its words is refused in words, or means something.
