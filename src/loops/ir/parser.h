@@ -14,7 +14,8 @@
 
 namespace lightline::loops {
 
-class Parser {
+// Hidden, so that calls between its functions are direct and can be inlined in a library that may be shared.
+class [[gnu::visibility("hidden")]] Parser {
  public:
   explicit Parser(std::string_view text);
   Program run();  // throws SyntaxError
