@@ -1,4 +1,4 @@
-#include "demand/point_set.h"
+#include "index/piece.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/maths.h"
 
-namespace lightline::demand {
+namespace lightline::index {
 namespace {
 
 constexpr size_t max_pieces = 192;
@@ -290,7 +290,6 @@ HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant) {
 }
 
 bool contained(const Piece& a, const Piece& b) {
-  if (a.floating != b.floating) return false;
   for (size_t i = 0; i < a.box.size(); ++i)
     if (!inside(a.box[i], b.box[i])) return false;
   return std::all_of(b.cuts.begin(), b.cuts.end(), [&](const HalfSpace& cut) {
@@ -382,7 +381,10 @@ Piece project(const Piece& piece, const std::vector<int>& kept) {
     if (place[v] < 0) eliminate(work, int(v));
   Piece result;
   for (const int v : kept) result.box.push_back(work.box[size_t(v)]);
-  if (work.bounds_empty() && !result.box.empty()) result.box[0].hi = result.box[0].lo - 1;
+  if (work.bounds_empty()) {
+    if (result.box.empty()) result.box.emplace_back();
+    result.box[0].hi = result.box[0].lo - 1;
+  }
   for (HalfSpace& cut : work.cuts) {
     for (auto& term : cut.terms) term.first = place[size_t(term.first)];
     std::sort(cut.terms.begin(), cut.terms.end());
@@ -411,29 +413,16 @@ const std::vector<Piece>& PointSet::pieces() const {
   if (current_) return pieces_;
   current_ = true;
   if (added_.size() == 1) return pieces_ = added_;
-  std::vector<Piece> placed, floating;
-  for (const Piece& piece : added_) (piece.floating ? floating : placed).push_back(piece);
   std::vector<std::pair<double, Piece>> sorted;
-  for (Piece& piece : merged(std::move(placed))) sorted.emplace_back(-count(piece), std::move(piece));
+  for (Piece& piece : merged(added_)) sorted.emplace_back(-count(piece), std::move(piece));
   std::sort(sorted.begin(), sorted.end());
   pieces_.clear();
-  double points = 0;
   for (auto& [size, piece] : sorted) {
     if (sorted.size() > 1)
       add_disjoint(pieces_, std::move(piece));
     else
       pieces_.push_back(std::move(piece));
   }
-  for (const Piece& piece : pieces_) points += floating.empty() ? 0 : count(piece);
-  // What floats may lie anywhere, also on what is there already: only one set counts, the larger one.
-  std::sort(floating.begin(), floating.end());
-  const Piece* largest = nullptr;
-  for (const Piece& piece : floating)
-    if (const double size = count(piece); size > points) {
-      points = size;
-      largest = &piece;
-    }
-  if (largest != nullptr) pieces_.assign(1, *largest);
   return pieces_;
 }
 
@@ -443,4 +432,4 @@ double PointSet::points() const {
   return total;
 }
 
-}  // namespace lightline::demand
+}  // namespace lightline::index

@@ -9,17 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace lightline::demand {
+#include "index/form.h"
 
-// lo, lo + step, ..., at most hi. Empty if hi < lo.
-struct Range {
-  int64_t lo = 0;
-  int64_t hi = -1;
-  int64_t step = 1;
-  int64_t count() const { return hi < lo ? 0 : (hi - lo) / step + 1; }
-  bool operator==(const Range&) const = default;
-  auto operator<=>(const Range&) const = default;
-};
+namespace lightline::index {
 
 // constant + sum of coefficient * variable >= 0
 struct HalfSpace {
@@ -31,18 +23,9 @@ struct HalfSpace {
 
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0);  // a - b + constant
 
-// Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
-inline constexpr int64_t greatest_kept = int64_t(1) << 48;
-inline bool is_kept(int64_t value) { return value >= -greatest_kept && value <= greatest_kept; }
-// a * b, if it is kept.
-inline bool multiply(int64_t a, int64_t b, int64_t& into) {
-  return !__builtin_mul_overflow(a, b, &into) && is_kept(into);
-}
-
 struct Piece {
   std::vector<Range> box;
   std::vector<HalfSpace> cuts;
-  bool floating = false;  // as many points as the box has, at unknown places: what a gather touches
   bool operator==(const Piece&) const = default;
   auto operator<=>(const Piece&) const = default;
 
@@ -104,4 +87,4 @@ class PointSet {
   mutable bool current_ = true;  // pieces_ says the same as added_
 };
 
-}  // namespace lightline::demand
+}  // namespace lightline::index

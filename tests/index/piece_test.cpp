@@ -1,4 +1,4 @@
-#include "demand/point_set.h"
+#include "index/piece.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/seed.h"
 
-namespace lightline::demand {
+namespace lightline::index {
 namespace {
 
 // Counts by walking over every point of the box.
@@ -119,4 +119,4 @@ TEST(PointSet, OverlappingBoxesCountOnce) {
 }
 
 }  // namespace
-}  // namespace lightline::demand
+}  // namespace lightline::index

@@ -1,0 +1,450 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/maths.h"
+#include "index/digits.h"
+
+namespace lightline::index {
+namespace {
+
+// Different values among `draws` random ones below `extent`.
+double expected_values(double draws, double extent) {
+  if (extent <= 1) return std::min(draws, extent);
+  return -extent * std::expm1(draws * std::log1p(-1 / extent));
+}
+
+bool is_data(const Atoms& atoms, const Form& form) {
+  return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+    return !is_variable(term.first) && atoms[term.first].kind == Atom::Kind::data;
+  });
+}
+
+// constant + sum of coefficient * variable, where each variable belongs to this one coordinate.
+class Progression {
+ public:
+  // Numbers that the others are added to: lo, lo + step, ...
+  struct Level {
+    int64_t step = 1;
+    int64_t count = 1;
+  };
+  Progression(const Form& form, std::span<const Range> box) {
+    base_ = form.constant;
+    std::vector<Level> parts;
+    for (const auto& [variable, coefficient] : form.terms) {
+      const Range& range = box[variable];
+      base_ += coefficient * (coefficient > 0 ? range.lo : range.hi);
+      if (range.count() > 1) parts.push_back({std::abs(coefficient) * range.step, range.count()});
+    }
+    std::sort(parts.begin(), parts.end(), [](const Level& a, const Level& b) { return a.step < b.step; });
+    for (const Level& part : parts) add(part);
+  }
+
+  void restrict(Region& region, size_t coordinate, Atoms& atoms) const {
+    int64_t last = base_;
+    for (const Level& level : levels_) last += level.step * (level.count - 1);
+    const int64_t step = levels_.empty() ? 1 : levels_[0].step;
+    region.box[coordinate] = {base_, last, levels_.size() == 1 ? step : 1};
+    if (levels_.size() <= 1) return;
+    // Digits below each level reach only so far.
+    int64_t reach = 0;
+    for (size_t i = 0; i + 1 < levels_.size(); ++i) {
+      reach += levels_[i].step * (levels_[i].count - 1);
+      Form digit = atoms.remainder({-base_, {{AtomId(coordinate), 1}}}, levels_[i + 1].step, {});
+      region.cut(atoms.sum(Form::of(reach), digit, -1), atoms);
+    }
+    if (step > 1) {
+      Form digit = atoms.remainder({-base_, {{AtomId(coordinate), 1}}}, step, {});
+      region.cut(atoms.scaled(digit, -1), atoms);
+    }
+  }
+
+ private:
+  void add(const Level& part) {
+    if (levels_.empty()) {
+      levels_.push_back(part);
+      return;
+    }
+    int64_t reach = 0;
+    for (const Level& level : levels_) reach += level.step * (level.count - 1);
+    Level& last = levels_.back();
+    if (part.step % last.step != 0 || part.step > greatest_kept) return;  // left out: fewer values
+    if (levels_.size() == 1 && part.step <= last.step * last.count)
+      last.count += part.step / last.step * (part.count - 1);
+    else if (part.step > reach && (levels_.size() == 1 || part.step % levels_[0].step == 0))
+      levels_.push_back(part);
+  }
+
+  int64_t base_ = 0;
+  std::vector<Level> levels_;
+};
+
+// Maps one affine part.
+class Mapper {
+ public:
+  Mapper(const AffinePart& part, Atoms& atoms) : part_(part), atoms_(atoms), size_(part.forms.size()) {
+    uses_.assign(part.piece.box.size(), 0);
+    for (const Form& form : part.forms)
+      atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
+    for (const HalfSpace& cut : part.piece.cuts)
+      for (const auto& [variable, coefficient] : cut.terms) ++uses_[size_t(variable)];
+    for (const Sample& sample : part.samples) uses_[sample.coordinate] += 2;
+  }
+
+  Region run() {
+    region_.box.assign(size_, {0, 0, 1});
+    std::vector<size_t> together;
+    for (size_t c = 0; c < size_; ++c) {
+      const Form& form = part_.forms[c];
+      if (is_data(atoms_, form)) {
+        data_.push_back(c);
+      } else if (std::any_of(form.terms.begin(), form.terms.end(),
+                             [&](const auto& term) { return uses_[term.first] > 1; })) {
+        together.push_back(c);
+      } else {
+        Progression(form, part_.piece.box).restrict(region_, c, atoms_);
+      }
+    }
+    // Cuts may leave no point, whatever the coordinates are.
+    if (!together.empty() || !part_.piece.cuts.empty()) solve(together);
+    for (const size_t c : data_) place_data(c);
+    std::sort(region_.samples.begin(), region_.samples.end());
+    return std::move(region_);
+  }
+
+ private:
+  using Terms = std::vector<std::pair<int, int64_t>>;
+
+  void solve(const std::vector<size_t>& together);
+  void place_sampled();
+  void place_data(size_t coordinate);
+  double draws(const Atom& atom) const;
+  std::optional<double> known_values(const Atom& atom) const;
+
+  const AffinePart& part_;
+  Atoms& atoms_;
+  const size_t size_;
+  std::vector<int> uses_;
+  std::vector<size_t> data_;
+  Region region_;
+};
+
+int64_t coefficient_in(const HalfSpace& form, int variable) {
+  for (const auto& [v, c] : form.terms)
+    if (v == variable) return c;
+  return 0;
+}
+
+HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b) {
+  HalfSpace result{times_a * a.constant + times_b * b.constant, {}};
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    const bool from_a = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
+    const bool from_b = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
+    const int variable = from_a ? a.terms[i].first : b.terms[j].first;
+    const int64_t coefficient =
+        (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
+    if (coefficient != 0) result.terms.emplace_back(variable, coefficient);
+    i += from_a;
+    j += from_b;
+  }
+  return result;
+}
+
+// Coordinates that share variables, or whose variables are cut. Every coordinate is one more variable, equal to its
+// form; the old variables are replaced one after the other.
+void Mapper::solve(const std::vector<size_t>& together) {
+  const size_t old = part_.piece.box.size();
+  Piece piece = part_.piece;
+  std::vector<HalfSpace> equations;  // each 0
+  for (size_t i = 0; i < together.size(); ++i) {
+    const Range values = atoms_.range(part_.forms[together[i]], part_.piece.box);
+    piece.box.push_back({values.lo, values.hi, 1});
+    HalfSpace equation{-part_.forms[together[i]].constant, {}};
+    for (const auto& [variable, coefficient] : part_.forms[together[i]].terms)
+      equation.terms.emplace_back(int(variable), -coefficient);
+    equation.terms.emplace_back(int(old + i), 1);
+    equations.push_back(std::move(equation));
+  }
+  const auto is_old = [&](int variable) { return variable < int(old); };
+  std::vector<bool> gone(old, false);
+  std::vector<bool> used(equations.size(), false);
+  // Puts what an equation says of a variable into everything else. The factor of the variable is `unit`.
+  const auto replace = [&](size_t e, int variable) {
+    const HalfSpace equation = equations[e];
+    const int64_t unit = coefficient_in(equation, variable);
+    const int64_t size = std::abs(unit);
+    used[e] = true;
+    gone[size_t(variable)] = true;
+    const Range range = piece.box[size_t(variable)];
+    HalfSpace low{-range.lo, {{variable, 1}}}, high{range.hi, {{variable, -1}}};
+    std::vector<HalfSpace> cuts = std::exchange(piece.cuts, {});
+    cuts.push_back(std::move(low));
+    cuts.push_back(std::move(high));
+    for (const HalfSpace& cut : cuts) {
+      const int64_t own = coefficient_in(cut, variable);
+      piece.cut(own == 0 ? cut : combined(cut, size, equation, unit > 0 ? -own : own));
+    }
+    for (size_t other = 0; other < equations.size(); ++other)
+      if (const int64_t own = coefficient_in(equations[other], variable); !used[other] && own != 0)
+        equations[other] = combined(equations[other], size, equation, unit > 0 ? -own : own);
+  };
+  const auto unknowns = [&](const HalfSpace& equation) {
+    return std::count_if(equation.terms.begin(), equation.terms.end(),
+                         [&](const auto& term) { return is_old(term.first) && !gone[size_t(term.first)]; });
+  };
+  for (bool more = true; more;) {
+    more = false;
+    size_t best = equations.size();
+    int variable = -1;
+    int64_t fewest = 0;
+    for (size_t e = 0; e < equations.size(); ++e) {
+      if (used[e]) continue;
+      const int64_t open = unknowns(equations[e]);
+      if (open == 0) continue;
+      for (const auto& [v, c] : equations[e].terms)
+        if (is_old(v) && !gone[size_t(v)] && (c == 1 || c == -1) && (variable < 0 || open < fewest)) {
+          best = e;
+          variable = v;
+          fewest = open;
+        }
+    }
+    if (variable < 0)  // one unknown with a larger factor: a progression
+      for (size_t e = 0; e < equations.size() && variable < 0; ++e) {
+        if (used[e] || unknowns(equations[e]) == 0) continue;
+        std::vector<int> open;
+        int coordinates = 0;
+        for (const auto& [v, c] : equations[e].terms) {
+          if (is_old(v) && !gone[size_t(v)])
+            open.push_back(v);
+          else if (!is_old(v))
+            ++coordinates;
+        }
+        for (size_t i = 1; i < open.size(); ++i) {  // all but one unknown at their least
+          const int v = open[i];
+          const int64_t at = piece.box[size_t(v)].lo;
+          piece.fix_variable(size_t(v));
+          gone[size_t(v)] = true;
+          for (HalfSpace& equation : equations)
+            if (const int64_t own = coefficient_in(equation, v); own != 0)
+              equation = combined(equation, 1, HalfSpace{at, {{v, -1}}}, own);
+        }
+        if (coordinates != 1 || std::abs(coefficient_in(equations[e], int(old + e))) != 1) continue;
+        best = e;
+        variable = open[0];
+        const int64_t step = std::abs(coefficient_in(equations[e], variable));
+        const Range range = piece.box[size_t(variable)];
+        const int64_t own = coefficient_in(equations[e], int(old + e));
+        // own * c + k v + constant = 0
+        const auto at = [&](int64_t v) {
+          return -own * (equations[e].constant + coefficient_in(equations[e], variable) * v);
+        };
+        const int64_t first = std::min(at(range.lo), at(range.hi));
+        piece.box[old + e] = {first, std::max(at(range.lo), at(range.hi)), step};
+      }
+    if (variable >= 0) {
+      replace(best, variable);
+      more = true;
+    }
+  }
+  for (size_t e = 0; e < equations.size(); ++e) {
+    if (used[e]) continue;
+    piece.cut(equations[e]);
+    piece.cut(combined(equations[e], -1, {}, 0));
+  }
+  std::vector<int> kept;
+  for (size_t i = 0; i < together.size(); ++i) kept.push_back(int(old + i));
+  // What was replaced lies in no cut any more; its own box says nothing.
+  const bool nothing_left = piece.bounds_empty();
+  Piece seen = project(piece, kept);
+  region_.empty |= nothing_left || seen.bounds_empty();
+  for (size_t i = 0; i < together.size(); ++i) region_.box[together[i]] = seen.box[i];
+  for (const HalfSpace& cut : seen.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [v, c] : cut.terms) form.terms.emplace_back(AtomId(together[size_t(v)]), c);
+    std::sort(form.terms.begin(), form.terms.end());
+    region_.cut(std::move(form), atoms_);
+  }
+  for (const Sample& sample : part_.samples) {
+    bool first = true;
+    for (size_t i = 0; i < together.size(); ++i) {
+      const Form& form = part_.forms[together[i]];
+      if (form.coefficient(sample.coordinate) == 0) continue;
+      Sample moved = sample;
+      moved.coordinate = uint32_t(together[i]);
+      if (!first || form.terms.size() != 1) moved.least = moved.expected = 1;
+      first = false;
+      region_.samples.push_back(moved);
+    }
+  }
+}
+
+// Draws of a number by data, where nothing else tells them apart.
+double Mapper::draws(const Atom& atom) const {
+  std::set<AtomId> inside;
+  for (const Form& form : atom.at) atoms_.for_each_variable(form, [&](AtomId v) { inside.insert(v); });
+  for (const AtomId variable : inside) {
+    bool elsewhere = false;
+    for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_in(cut, int(variable)) != 0;
+    for (const Form& form : part_.forms) elsewhere |= !is_data(atoms_, form) && form.coefficient(variable) != 0;
+    if (elsewhere) return 1;
+  }
+  Region places;
+  places.box = part_.piece.box;
+  double total = 0;
+  for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, count(region, atoms_));
+  return total;
+}
+
+std::optional<double> Mapper::known_values(const Atom& atom) const {
+  const Atoms::Table* table = atoms_.table(atom.source);
+  if (table == nullptr) return std::nullopt;
+  Region places;
+  places.box = part_.piece.box;
+  std::set<int64_t> values;
+  for (const Region& region : image(places, atom.at, atoms_)) {
+    if (!region.is_box()) continue;
+    if (count(region, atoms_) > 1e6) continue;
+    for_each_point(Piece{region.box, {}}, [&](const std::vector<int64_t>& at) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset = offset * table->extents[d] + at[d];
+      if (offset >= 0 && size_t(offset) < table->values.size()) values.insert(table->values[size_t(offset)]);
+    });
+  }
+  return double(values.size());
+}
+
+void Mapper::place_data(size_t coordinate) {
+  const Form& form = part_.forms[coordinate];
+  Sample sample;
+  sample.coordinate = uint32_t(coordinate);
+  sample.source = hash_of(form);
+  int64_t extent = 1;
+  if (form.terms.size() == 1) {
+    const Atom& atom = atoms_[form.terms[0].first];
+    extent = std::max<int64_t>(1, std::min<int64_t>(atom.extent, greatest_kept));
+    bool repeated = false;  // the same number by an earlier coordinate
+    for (const size_t other : data_) repeated |= other < coordinate && part_.forms[other].terms == form.terms;
+    const double times = repeated ? 1 : draws(atom);
+    const auto known = times > 1 ? known_values(atom) : std::nullopt;
+    if (known) {
+      sample.least = sample.expected = std::max(1.0, *known);
+    } else {
+      sample.expected = std::max(1.0, std::min(times, expected_values(times, double(extent))));
+    }
+  }
+  region_.box[coordinate] = {0, 0, 1};
+  region_.samples.push_back(sample);
+}
+
+constexpr int64_t max_tried = 64;
+
+// Variables that no coordinate has, but cuts by more than a unit: projecting them away would lose points, so that few
+// values of them are tried one by one.
+std::vector<AffinePart> with_hidden_fixed(AffinePart part) {
+  std::vector<bool> visible(part.piece.box.size(), false), by_steps(part.piece.box.size(), false);
+  for (const Form& form : part.forms)
+    for (const auto& [atom, coefficient] : form.terms)
+      if (is_variable(atom)) visible[atom] = true;
+  for (const HalfSpace& cut : part.piece.cuts)
+    for (const auto& [variable, coefficient] : cut.terms)
+      if (coefficient != 1 && coefficient != -1) by_steps[size_t(variable)] = true;
+  std::vector<AffinePart> parts{std::move(part)};
+  int64_t tried = 1;
+  for (size_t v = 0; v < visible.size(); ++v) {
+    const Range range = parts.empty() ? Range{} : parts[0].piece.box[v];
+    if (visible[v] || !by_steps[v] || range.count() * tried > max_tried) continue;
+    tried *= range.count();
+    std::vector<AffinePart> next;
+    for (const AffinePart& one : parts)
+      for (int64_t at = range.lo; at <= range.hi; at += range.step) {
+        AffinePart fixed = one;
+        fixed.piece.box[v] = {at, at, 1};
+        fixed.piece.fix_variable(v);
+        if (!fixed.piece.bounds_empty()) next.push_back(std::move(fixed));
+      }
+    parts = std::move(next);
+  }
+  return parts;
+}
+
+// Forms that are different variables, perhaps shifted, of a box.
+std::optional<Region> plain_image(const Region& region, std::span<const Form> forms) {
+  if (!region.cuts.empty() || !region.samples.empty()) return std::nullopt;
+  Region result;
+  result.box.reserve(forms.size());
+  for (size_t i = 0; i < forms.size(); ++i) {
+    const Form& form = forms[i];
+    if (form.is_constant()) {
+      result.box.push_back({form.constant, form.constant, 1});
+      continue;
+    }
+    if (form.terms.size() != 1 || form.terms[0].second != 1 || !is_variable(form.terms[0].first)) return std::nullopt;
+    for (size_t j = 0; j < i; ++j)
+      if (!forms[j].is_constant() && forms[j].terms[0].first == form.terms[0].first) return std::nullopt;
+    Range range = region.box[form.terms[0].first];
+    range.lo += form.constant;
+    range.hi += form.constant;
+    result.box.push_back(range);
+  }
+  result.empty = region.empty;
+  return result;
+}
+
+double box_count(const std::vector<Range>& box) {
+  double total = 1;
+  for (const Range& range : box) total *= double(range.count());
+  return total;
+}
+
+double sample_factor(const std::vector<Sample>& samples, Data data) {
+  double factor = 1;
+  for (const Sample& sample : samples) factor *= data == Data::general ? sample.expected : sample.least;
+  return factor;
+}
+
+}  // namespace
+
+std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
+  if (region.empty) return {};
+  if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
+  std::vector<Region> result;
+  const auto parts = to_affine(std::span(&region, 1), forms, atoms);
+  for (const AffinePart& affine : parts[0])
+    for (const AffinePart& part : with_hidden_fixed(affine)) {
+      Region mapped = Mapper(part, atoms).run();
+      if (!mapped.empty && std::find(result.begin(), result.end(), mapped) == result.end())
+        result.push_back(std::move(mapped));
+    }
+  return result;
+}
+
+double count(const Region& region, Atoms& atoms, Data data) {
+  if (region.empty) return 0;
+  if (region.cuts.empty()) return box_count(region.box) * sample_factor(region.samples, data);
+  return count(std::span(&region, 1), atoms, data);
+}
+
+double count(std::span<const Region> regions, Atoms& atoms, Data data) {
+  if (regions.size() == 1 && regions[0].cuts.empty()) return count(regions[0], atoms, data);
+  // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
+  std::vector<const std::vector<Sample>*> kinds;
+  for (const Region& region : regions)
+    if (!region.empty && std::none_of(kinds.begin(), kinds.end(), [&](const auto* k) { return *k == region.samples; }))
+      kinds.push_back(&region.samples);
+  double largest = 0;
+  for (const std::vector<Sample>* kind : kinds) {
+    std::vector<Region> same;
+    for (const Region& region : regions)
+      if (!region.empty && region.samples == *kind) same.push_back(region);
+    for (Region& region : same) region.samples.clear();
+    PointSet points;
+    for (const auto& parts : to_affine(same, {}, atoms))
+      for (const AffinePart& part : parts) points.add(part.piece);
+    largest = std::max(largest, points.points() * sample_factor(*kind, data));
+  }
+  return largest;
+}
+
+}  // namespace lightline::index
