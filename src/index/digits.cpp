@@ -38,6 +38,7 @@ class Splitter {
 
   size_t size() const { return size_; }
   std::span<const Form> images() const { return images_; }  // of the old variables, over the new
+  bool is_split(size_t variable) const { return owner_[variable] >= 0; }
   std::vector<Range> box(const Region& region) const;
 
  private:
@@ -251,8 +252,8 @@ class Assignments {
       const Form plain = atoms_.compose(cut, images_, box);
       if (atoms_.has_compound(plain)) return;  // it hangs on data: no point is sure
       part.piece.cut(half_space(plain));
-      if (part.piece.bounds_empty()) return;
     }
+    if (part.piece.bounds_empty()) return;
     for (const Form& form : forms_) part.forms.push_back(atoms_.compose(form, images_, box));
     parts_.push_back(std::move(part));
   }
@@ -288,7 +289,7 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
     };
     for (size_t v = 0; v < region.box.size(); ++v) {
       const Range& range = region.box[v];
-      if (splitter.images()[v].is_variable()) continue;
+      if (!splitter.is_split(v)) continue;
       add({-range.lo, {{AtomId(v), 1}}});
       add({range.hi, {{AtomId(v), -1}}});
       if (range.step == 1 || range.count() <= 1) continue;

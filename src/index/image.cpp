@@ -350,20 +350,22 @@ std::vector<AffinePart> with_hidden_fixed(AffinePart part) {
   for (const HalfSpace& cut : part.piece.cuts)
     for (const auto& [variable, coefficient] : cut.terms)
       if (coefficient != 1 && coefficient != -1) by_steps[size_t(variable)] = true;
+  const std::vector<Range> box = part.piece.box;
   std::vector<AffinePart> parts{std::move(part)};
   int64_t tried = 1;
   for (size_t v = 0; v < visible.size(); ++v) {
-    const Range range = parts.empty() ? Range{} : parts[0].piece.box[v];
-    if (visible[v] || !by_steps[v] || range.count() * tried > max_tried) continue;
-    tried *= range.count();
+    if (visible[v] || !by_steps[v] || box[v].count() * tried > max_tried) continue;
+    tried *= box[v].count();
     std::vector<AffinePart> next;
-    for (const AffinePart& one : parts)
+    for (const AffinePart& one : parts) {
+      const Range range = one.piece.box[v];
       for (int64_t at = range.lo; at <= range.hi; at += range.step) {
         AffinePart fixed = one;
         fixed.piece.box[v] = {at, at, 1};
         fixed.piece.fix_variable(v);
         if (!fixed.piece.bounds_empty()) next.push_back(std::move(fixed));
       }
+    }
     parts = std::move(next);
   }
   return parts;

@@ -156,7 +156,7 @@ void eliminate(Piece& piece, int variable) {
     piece.cuts = std::move(kept);
     return;
   }
-  Piece result{piece.box, std::move(kept)};
+  Piece result{piece.box, std::move(kept), piece.empty};
   if (!unit || lower.size() * upper.size() > 16) {
     // one value of the variable: a subset of the projection
     const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
@@ -304,21 +304,21 @@ Piece Piece::whole(const std::vector<int64_t>& extents) {
 }
 
 bool Piece::bounds_empty() const {
-  return std::any_of(box.begin(), box.end(), [](const Range& range) { return range.hi < range.lo; });
+  return empty || std::any_of(box.begin(), box.end(), [](const Range& range) { return range.hi < range.lo; });
 }
 
 void Piece::cut(HalfSpace half_space) {
   std::erase_if(half_space.terms, [](const auto& term) { return term.second == 0; });
-  int64_t least = half_space.constant;
-  for (const auto& [v, c] : half_space.terms) least += c * (c > 0 ? box[size_t(v)].lo : box[size_t(v)].hi);
-  if (least >= 0) return;  // always true
-  if (half_space.terms.empty()) {
-    if (box.empty())
-      box.push_back({0, -1, 1});
-    else
-      box[0].hi = box[0].lo - 1;
+  int64_t least = half_space.constant, most = half_space.constant;
+  for (const auto& [v, c] : half_space.terms) {
+    least += c * (c > 0 ? box[size_t(v)].lo : box[size_t(v)].hi);
+    most += c * (c > 0 ? box[size_t(v)].hi : box[size_t(v)].lo);
+  }
+  if (empty || most < 0) {
+    empty = true;
     return;
   }
+  if (least >= 0) return;  // always true
   if (half_space.terms.size() == 1) {
     const auto [v, c] = half_space.terms[0];
     Range& range = box[size_t(v)];
@@ -381,10 +381,7 @@ Piece project(const Piece& piece, const std::vector<int>& kept) {
     if (place[v] < 0) eliminate(work, int(v));
   Piece result;
   for (const int v : kept) result.box.push_back(work.box[size_t(v)]);
-  if (work.bounds_empty()) {
-    if (result.box.empty()) result.box.emplace_back();
-    result.box[0].hi = result.box[0].lo - 1;
-  }
+  result.empty = work.bounds_empty();
   for (HalfSpace& cut : work.cuts) {
     for (auto& term : cut.terms) term.first = place[size_t(term.first)];
     std::sort(cut.terms.begin(), cut.terms.end());

@@ -26,6 +26,7 @@ HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant = 
 struct Piece {
   std::vector<Range> box;
   std::vector<HalfSpace> cuts;
+  bool empty = false;  // seen to have no points
   bool operator==(const Piece&) const = default;
   auto operator<=>(const Piece&) const = default;
 
@@ -34,7 +35,7 @@ struct Piece {
   // Adds a cut; one that only bounds a single variable shrinks the box instead.
   void cut(HalfSpace half_space);
   void fix_variable(size_t variable);  // at the least value that the box gives it
-  bool bounds_empty() const;           // the box has no points (cuts may empty it too)
+  bool bounds_empty() const;           // no point, as the box or a cut by itself tells (cuts may do so together, too)
 };
 
 // The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the
