@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -41,6 +42,7 @@ class Progression {
     for (const Level& part : parts) add(part);
   }
 
+  bool is_one_to_one() const { return one_to_one_; }
   void restrict(Region& region, size_t coordinate, Atoms& atoms) const {
     int64_t last = base_;
     for (const Level& level : levels_) last += level.step * (level.count - 1);
@@ -69,7 +71,11 @@ class Progression {
     int64_t reach = 0;
     for (const Level& level : levels_) reach += level.step * (level.count - 1);
     Level& last = levels_.back();
-    if (part.step % last.step != 0 || part.step > greatest_kept) return;  // left out: fewer values
+    one_to_one_ = one_to_one_ && part.step > reach;
+    if (part.step % last.step != 0 || part.step > greatest_kept) {  // left out: fewer values
+      one_to_one_ = false;
+      return;
+    }
     if (levels_.size() == 1 && part.step <= last.step * last.count)
       last.count += part.step / last.step * (part.count - 1);
     else if (part.step > reach && (levels_.size() == 1 || part.step % levels_[0].step == 0))
@@ -77,24 +83,28 @@ class Progression {
   }
 
   int64_t base_ = 0;
+  bool one_to_one_ = true;
   std::vector<Level> levels_;
 };
 
 // Maps one affine part.
 class Mapper {
  public:
-  Mapper(const AffinePart& part, Atoms& atoms) : part_(part), atoms_(atoms), size_(part.forms.size()) {
-    uses_.assign(part.piece.box.size(), 0);
-    for (const Form& form : part.forms)
+  Mapper(AffinePart part, Atoms& atoms) : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
+    take_cuts();
+    uses_.assign(part_.piece.box.size(), 0);
+    for (const Form& form : part_.forms)
       atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
-    for (const HalfSpace& cut : part.piece.cuts)
+    for (const HalfSpace& cut : part_.piece.cuts)
       for (const auto& [variable, coefficient] : cut.terms) ++uses_[size_t(variable)];
-    for (const Sample& sample : part.samples) uses_[sample.coordinate] += 2;
+    for (const Sample& sample : part_.samples) uses_[sample.coordinate] += 2;
   }
 
   Region run() {
     region_.box.assign(size_, {0, 0, 1});
     std::vector<size_t> together;
+    bool one_to_one = true;
+    std::vector<bool> seen(part_.piece.box.size(), false);
     for (size_t c = 0; c < size_; ++c) {
       const Form& form = part_.forms[c];
       if (is_data(atoms_, form)) {
@@ -103,11 +113,22 @@ class Mapper {
                              [&](const auto& term) { return uses_[term.first] > 1; })) {
         together.push_back(c);
       } else {
-        Progression(form, part_.piece.box).restrict(region_, c, atoms_);
+        const Progression progression(form, part_.piece.box);
+        progression.restrict(region_, c, atoms_);
+        one_to_one = one_to_one && progression.is_one_to_one();
+        for (const auto& [variable, coefficient] : form.terms) seen[variable] = true;
       }
     }
     // Cuts may leave no point, whatever the coordinates are.
-    if (!together.empty() || !part_.piece.cuts.empty()) solve(together);
+    if (!together.empty() || !part_.piece.cuts.empty()) {
+      if (!solve_digits(together, seen)) {
+        solve(together);
+        one_to_one = false;
+      }
+    }
+    for (size_t v = 0; v < seen.size(); ++v) one_to_one = one_to_one && (seen[v] || part_.piece.box[v].count() <= 1);
+    if (one_to_one && taken_.empty() && data_.empty() && part_.samples.empty()) region_.points = index::count(part_.piece);
+    for (const auto& [coordinate, cut] : taken_) region_.cut(cut, atoms_);
     for (const size_t c : data_) place_data(c);
     std::sort(region_.samples.begin(), region_.samples.end());
     return std::move(region_);
@@ -116,15 +137,19 @@ class Mapper {
  private:
   using Terms = std::vector<std::pair<int, int64_t>>;
 
+  // Cuts that only say how far a coordinate goes.
+  void take_cuts();
+  bool solve_digits(const std::vector<size_t>& together, std::vector<bool>& seen);
   void solve(const std::vector<size_t>& together);
   void place_sampled();
   void place_data(size_t coordinate);
   double draws(const Atom& atom) const;
   std::optional<double> known_values(const Atom& atom) const;
 
-  const AffinePart& part_;
+  AffinePart part_;
   Atoms& atoms_;
   const size_t size_;
+  std::vector<std::pair<size_t, Form>> taken_;
   std::vector<int> uses_;
   std::vector<size_t> data_;
   Region region_;
@@ -150,6 +175,130 @@ HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int6
     j += from_b;
   }
   return result;
+}
+
+void Mapper::take_cuts() {
+  // Variables of one value are numbers.
+  const std::vector<Range>& box = part_.piece.box;
+  for (Form& form : part_.forms) {
+    for (const auto& [atom, coefficient] : form.terms)
+      if (is_variable(atom) && box[atom].count() == 1) form.constant += coefficient * box[atom].lo;
+    std::erase_if(form.terms, [&](const auto& term) { return is_variable(term.first) && box[term.first].count() == 1; });
+  }
+  for (HalfSpace& cut : part_.piece.cuts) {
+    for (const auto& [variable, coefficient] : cut.terms)
+      if (box[size_t(variable)].count() == 1) cut.constant += coefficient * box[size_t(variable)].lo;
+    std::erase_if(cut.terms, [&](const auto& term) { return box[size_t(term.first)].count() == 1; });
+  }
+  for (HalfSpace& cut : std::exchange(part_.piece.cuts, {})) part_.piece.cut(std::move(cut));
+  region_.empty |= part_.piece.bounds_empty();
+  std::vector<HalfSpace> cuts = std::exchange(part_.piece.cuts, {});
+  for (HalfSpace& cut : cuts) {
+    bool taken = false;
+    for (size_t c = 0; c < size_ && !taken; ++c) {
+      const Form& form = part_.forms[c];
+      if (form.terms.size() != cut.terms.size() || form.terms.size() < 2) continue;
+      // up * cut is down * form
+      const int64_t common = std::gcd(cut.terms[0].second, form.terms[0].second);
+      int64_t up = form.terms[0].second / common, down = cut.terms[0].second / common;
+      if (up < 0) {
+        up = -up;
+        down = -down;
+      }
+      taken = true;
+      for (size_t t = 0; t < form.terms.size() && taken; ++t)
+        taken = int(form.terms[t].first) == cut.terms[t].first &&
+                up * cut.terms[t].second == down * form.terms[t].second;
+      // up * constant + down * (c - form.constant) >= 0
+      if (taken) taken_.emplace_back(c, Form{up * cut.constant - down * form.constant, {{AtomId(c), down}}});
+    }
+    if (!taken) part_.piece.cuts.push_back(std::move(cut));
+  }
+}
+
+// Coordinates from which every variable can be told: alone, or as the digits of a number. The image is then where the
+// variables, so told, are in their places.
+bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>& seen) {
+  const size_t old = part_.piece.box.size();
+  std::vector<Form> images(old);
+  std::vector<bool> solved(old, false), used(together.size(), false);
+  std::vector<Form> zero;  // remainders that have to vanish
+  const std::vector<Range>& box = part_.piece.box;
+  for (size_t v = 0; v < old; ++v)
+    if (box[v].count() == 1) {
+      images[v] = Form::of(box[v].lo);
+      solved[v] = true;
+    }
+  std::vector<Range> ranges(size_);
+  for (const size_t c : together) ranges[c] = atoms_.range(part_.forms[c], box);
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < together.size() && !more; ++i) {
+      if (used[i]) continue;
+      const Form& form = part_.forms[together[i]];
+      std::vector<std::pair<AtomId, int64_t>> open;
+      Form rest = Form::variable(AtomId(together[i]));
+      rest.constant = -form.constant;
+      for (const auto& [variable, coefficient] : form.terms) {
+        if (solved[variable])
+          rest = atoms_.sum(rest, images[variable], -coefficient);
+        else
+          open.emplace_back(variable, coefficient);
+      }
+      if (open.empty()) {
+        used[i] = true;
+        more = true;
+        zero.push_back(rest);
+        zero.push_back(atoms_.scaled(rest, -1));
+        continue;
+      }
+      std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+      // From the least value on, every digit counts up.
+      int64_t reach = 0;
+      bool apart = true;
+      for (const auto& [variable, coefficient] : open) {
+        apart = apart && box[variable].step == 1 && std::abs(coefficient) > reach;
+        reach += std::abs(coefficient) * (box[variable].count() - 1);
+        rest.constant -= coefficient * (coefficient > 0 ? box[variable].lo : box[variable].hi);
+      }
+      if (!apart) continue;
+      for (size_t k = open.size(); k-- > 0;) {
+        const auto [variable, coefficient] = open[k];
+        const int64_t place = std::abs(coefficient);
+        const Form digit = atoms_.quotient(rest, place, ranges);
+        images[variable] = coefficient > 0 ? atoms_.sum(Form::of(box[variable].lo), digit)
+                                           : atoms_.sum(Form::of(box[variable].hi), digit, -1);
+        solved[variable] = true;
+        rest = atoms_.remainder(rest, place, ranges);
+      }
+      zero.push_back(atoms_.scaled(rest, -1));
+      used[i] = true;
+      more = true;
+    }
+  }
+  for (const size_t c : together)
+    for (const auto& [variable, coefficient] : part_.forms[c].terms)
+      if (!solved[variable]) return false;
+  for (const HalfSpace& cut : part_.piece.cuts)
+    for (const auto& [variable, coefficient] : cut.terms)
+      if (!solved[size_t(variable)]) return false;
+  if (!part_.samples.empty()) return false;
+  Region found = region_;
+  for (const size_t c : together) found.box[c] = ranges[c];
+  for (size_t v = 0; v < old; ++v) {
+    if (!solved[v] || box[v].count() == 1) continue;
+    seen[v] = true;
+    found.cut(atoms_.sum(images[v], Form::of(-box[v].lo)), atoms_);
+    found.cut(atoms_.sum(Form::of(box[v].hi), images[v], -1), atoms_);
+  }
+  for (const HalfSpace& cut : part_.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms) form = atoms_.sum(form, images[size_t(variable)], coefficient);
+    found.cut(std::move(form), atoms_);
+  }
+  for (const Form& form : zero) found.cut(form, atoms_);
+  region_ = std::move(found);
+  return true;
 }
 
 // Coordinates that share variables, or whose variables are cut. Every coordinate is one more variable, equal to its
@@ -284,14 +433,14 @@ void Mapper::solve(const std::vector<size_t>& together) {
 double Mapper::draws(const Atom& atom) const {
   std::set<AtomId> inside;
   for (const Form& form : atom.at) atoms_.for_each_variable(form, [&](AtomId v) { inside.insert(v); });
+  Region places;
+  places.box = part_.piece.box;
   for (const AtomId variable : inside) {
     bool elsewhere = false;
     for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_in(cut, int(variable)) != 0;
     for (const Form& form : part_.forms) elsewhere |= !is_data(atoms_, form) && form.coefficient(variable) != 0;
-    if (elsewhere) return 1;
+    if (elsewhere) places.box[variable].hi = places.box[variable].lo;
   }
-  Region places;
-  places.box = part_.piece.box;
   double total = 0;
   for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, count(region, atoms_));
   return total;
@@ -425,11 +574,12 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
 double count(const Region& region, Atoms& atoms, Data data) {
   if (region.empty) return 0;
   if (region.cuts.empty()) return box_count(region.box) * sample_factor(region.samples, data);
+  if (region.points >= 0) return region.points;
   return count(std::span(&region, 1), atoms, data);
 }
 
 double count(std::span<const Region> regions, Atoms& atoms, Data data) {
-  if (regions.size() == 1 && regions[0].cuts.empty()) return count(regions[0], atoms, data);
+  if (regions.size() == 1 && (regions[0].cuts.empty() || regions[0].points >= 0)) return count(regions[0], atoms, data);
   // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
   std::vector<const std::vector<Sample>*> kinds;
   for (const Region& region : regions)
@@ -444,7 +594,9 @@ double count(std::span<const Region> regions, Atoms& atoms, Data data) {
     PointSet points;
     for (const auto& parts : to_affine(same, {}, atoms))
       for (const AffinePart& part : parts) points.add(part.piece);
-    largest = std::max(largest, points.points() * sample_factor(*kind, data));
+    double found = points.points();
+    for (const Region& region : same) found = std::max(found, region.points);
+    largest = std::max(largest, found * sample_factor(*kind, data));
   }
   return largest;
 }

@@ -67,6 +67,7 @@ void Region::cut(Form form, const Atoms& atoms) {
   if (empty) return;
   const Range values = atoms.range(form, box);
   if (values.lo >= 0) return;
+  points = -1;
   if (values.hi < 0) {
     empty = true;
     return;
@@ -125,6 +126,7 @@ Region pull_back(const Region& region, std::span<const Range> natural, std::span
 Region intersection(const Region& a, const Region& b, const Atoms& atoms) {
   Region result = a;
   result.empty |= b.empty;
+  result.points = -1;
   for (size_t d = 0; d < a.box.size() && !result.empty; ++d) {
     if (a.box[d] == b.box[d]) continue;
     result.box[d] = common(a.box[d], b.box[d]);

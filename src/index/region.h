@@ -24,14 +24,22 @@ struct Region {
   std::vector<Form> cuts;        // each at least 0
   std::vector<Sample> samples;   // by ascending coordinate; a region without any is exact
   bool empty = false;            // seen to have no points
+  double points = -1;            // how many there are, if that is known already
+
 
   static Region whole(std::span<const int64_t> extents);
   // Keeps the points where the form is at least 0.
   void cut(Form form, const Atoms& atoms);
   void cut_equal(const Form& a, const Form& b, Atoms& atoms);
   bool is_box() const { return cuts.empty() && samples.empty(); }
-  bool operator==(const Region&) const = default;
-  auto operator<=>(const Region&) const = default;
+  bool operator==(const Region& other) const {
+    return empty == other.empty && box == other.box && cuts == other.cuts && samples == other.samples;
+  }
+  auto operator<=>(const Region& other) const {
+    if (const auto order = box <=> other.box; order != 0) return std::partial_ordering(order);
+    if (const auto order = cuts <=> other.cuts; order != 0) return std::partial_ordering(order);
+    return std::partial_ordering(samples <=> other.samples);
+  }
 };
 uint64_t hash_of(const Region& region);
 
