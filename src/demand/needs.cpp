@@ -147,50 +147,70 @@ void Needs::need_outputs() {
     while (view[array] != nullptr) array = program.exprs[view[array]->body].args[0];
     return array;
   };
-  std::set<std::pair<ArrayId, ArrayId>> seen;
+  // The largest first, so that what is a part of another is seen to be.
+  struct Returned {
+    const loops::Output* output;
+    double points;
+  };
+  std::vector<Returned> returned;
   for (const loops::Output& output : program.outputs) {
-    const DType type = program.arrays[output.array].dtype;
-    const bool is_view = inputs.contains(storage(output.array));
-    if (!seen.insert({output.array, output.replaces}).second) continue;
-    for (const Case& one : form_.arrays[output.array]) {
+    double points = 1;
+    for (const int64_t extent : program.arrays[output.array].shape) points *= double(extent);
+    returned.push_back({&output, points});
+  }
+  std::stable_sort(returned.begin(), returned.end(), [](const Returned& a, const Returned& b) { return a.points > b.points; });
+  for (const auto& [output, points] : returned) {
+    const DType type = program.arrays[output->array].dtype;
+    if (inputs.contains(storage(output->array))) continue;
+    double own = 0;  // elements that no other output has
+    bool fresh = false;
+    for (const Case& one : form_.arrays[output->array]) {
       if (one.where.empty) continue;
-      bool unchanged = is_view;
-      if (output.replaces != loops::none && one.value.is_element()) {
-        const Term& made = term(one.value.term);
-        unchanged = unchanged || (made.kind == TermKind::input && made.array == output.replaces);
-        for (size_t d = 0; unchanged && !is_view && d < one.value.at.size(); ++d)
+      const bool is_copy = one.value.is_element() && term(one.value.term).kind == TermKind::input;
+      if (output->replaces != loops::none && is_copy && term(one.value.term).array == output->replaces) {
+        bool unchanged = true;
+        for (size_t d = 0; unchanged && d < one.value.at.size(); ++d)
           unchanged = one.value.at[d] == Form::variable(index::AtomId(d));
+        if (unchanged) continue;
       }
-      if (unchanged) continue;
       need(one.value, one.where);
-      const bool copied = !one.value.is_element() || term(one.value.term).kind == TermKind::input;
-      if (copied) {
-        output_bytes += bytes_of(type, count({one.where}));
+      own += index::count(one.where, atoms_, data_);
+      if (!one.value.is_element() || is_copy) {
+        fresh = true;
         continue;
       }
       Written& written = written_[one.value.term];
-      written.bits = written.bits == 0 ? bits(type) : std::min<double>(written.bits, bits(type));
-      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(written.regions, std::move(region));
+      written.bits = std::max<double>(written.bits, bits(type));
+      for (Region& region : index::image(one.where, one.value.at, atoms_))
+        fresh |= insert(written.regions, std::move(region));
     }
+    // A view that repeats elements returns them once.
+    if (view[output->array] != nullptr) {
+      double elements = 0;
+      for (const Case& one : form_.arrays[output->array])
+        if (one.value.is_element())
+          for (const Region& region : index::image(one.where, one.value.at, atoms_)) elements += index::count(region, atoms_, data_);
+      own = std::min(own, elements);
+    }
+    if (!fresh) continue;
+    output_bytes += bytes_of(type, own);
+    if (tier_ == Tier::unfused) returned_bytes_[group_of(output->array)] += bytes_of(type, own);
   }
 }
 
+// Operator by operator: what a group makes that others take, or that is returned.
 void Needs::count_outputs() {
-  for (auto& [id, written] : written_) {
-    const double bytes = count(written.regions) * written.bits / 8;
-    output_bytes += bytes;
-    if (tier_ == Tier::unfused) {
-      // Other groups may read it too: the union is written once.
-      for (const Region& region : written.regions) insert(stored_[id], region);
-      stored_bits_[id] = written.bits;
-    }
-  }
   if (tier_ != Tier::unfused) return;
-  for (auto& [id, regions] : stored_) {
-    const auto known = stored_bits_.find(id);
-    const double width = known != stored_bits_.end() ? known->second : bits(term(id).width);
-    traffic[term(id).salt].result_bytes += count(regions) * width / 8;
-  }
+  std::map<uint32_t, double> taken;
+  for (auto& [id, regions] : stored_)
+    if (!written_.contains(id)) traffic[term(id).salt].result_bytes += bytes_of(term(id).width, count(regions));
+  for (const auto& [group, bytes] : returned_bytes_) traffic[group].result_bytes += bytes;
+}
+
+uint32_t Needs::group_of(ArrayId array) const {
+  for (const Case& one : form_.arrays[array])
+    if (one.value.is_element() && term(one.value.term).salt != loops::none) return term(one.value.term).salt;
+  return loops::none;
 }
 
 // ---- demand ----

@@ -54,6 +54,7 @@ class Needs {
   void need(const Value& value, const Region& region);
   void need_indices(const Form& form, const Region& region);
   void count_outputs();
+  uint32_t group_of(loops::ArrayId array) const;
   void visit(TermId id);
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
@@ -136,7 +137,7 @@ class Needs {
   };
   std::map<TermId, Written> written_;
   std::map<TermId, std::vector<Region>> stored_;  // unfused: what other groups or the caller take of a term
-  std::map<TermId, double> stored_bits_;
+  std::map<uint32_t, double> returned_bytes_;     // unfused: by group
 };
 
 }  // namespace lightline::demand

@@ -342,6 +342,12 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
       const size_t b = s ^ a;
       if (a < b) continue;
       if (cost[a] + cost[b] >= cost[s]) continue;
+      // Scaling one by the other is no contraction: vector units do it on the way.
+      const bool scaling = left[s] == (left[a] | left[b]) && (left[s] == left[a] || left[s] == left[b]);
+      if (scaling) {
+        cost[s] = std::min(cost[s], cost[a] + cost[b]);
+        continue;
+      }
       // Two factors that were there from the start may repeat their products.
       double products = points(left[a] | left[b]);
       if (std::popcount(a) == 1 && std::popcount(b) == 1 && left[a] == all[a] && left[b] == all[b]) {

@@ -180,10 +180,15 @@ HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int6
 void Mapper::take_cuts() {
   // Variables of one value are numbers.
   const std::vector<Range>& box = part_.piece.box;
+  const auto is_number = [&](AtomId atom) {
+    return is_variable(atom) && box[atom].count() == 1 &&
+           std::none_of(part_.samples.begin(), part_.samples.end(),
+                        [&](const Sample& sample) { return sample.coordinate == atom; });
+  };
   for (Form& form : part_.forms) {
     for (const auto& [atom, coefficient] : form.terms)
-      if (is_variable(atom) && box[atom].count() == 1) form.constant += coefficient * box[atom].lo;
-    std::erase_if(form.terms, [&](const auto& term) { return is_variable(term.first) && box[term.first].count() == 1; });
+      if (is_number(atom)) form.constant += coefficient * box[atom].lo;
+    std::erase_if(form.terms, [&](const auto& term) { return is_number(term.first); });
   }
   for (HalfSpace& cut : part_.piece.cuts) {
     for (const auto& [variable, coefficient] : cut.terms)
@@ -191,6 +196,16 @@ void Mapper::take_cuts() {
     std::erase_if(cut.terms, [&](const auto& term) { return box[size_t(term.first)].count() == 1; });
   }
   for (HalfSpace& cut : std::exchange(part_.piece.cuts, {})) part_.piece.cut(std::move(cut));
+  region_.empty |= part_.piece.bounds_empty();
+  // What no coordinate has is only there to say that the others can be.
+  std::vector<bool> visible(box.size(), false);
+  for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId v) { visible[v] = true; });
+  for (size_t v = 0; v < visible.size(); ++v) {
+    const bool cut = std::any_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [&](const HalfSpace& half_space) {
+      return std::any_of(half_space.terms.begin(), half_space.terms.end(), [&](const auto& t) { return t.first == int(v); });
+    });
+    if (!visible[v] && cut) eliminate(part_.piece, int(v));
+  }
   region_.empty |= part_.piece.bounds_empty();
   std::vector<HalfSpace> cuts = std::exchange(part_.piece.cuts, {});
   for (HalfSpace& cut : cuts) {

@@ -142,37 +142,6 @@ HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor) {
   return a;
 }
 
-// Removes a variable from the cuts: by pairing lower and upper bounds if its coefficients are units, else by fixing it.
-void eliminate(Piece& piece, int variable) {
-  const Range range = piece.box[size_t(variable)];
-  std::vector<HalfSpace> kept, lower, upper;
-  bool unit = range.step == 1;
-  for (HalfSpace& cut : piece.cuts) {
-    const int64_t coefficient = coefficient_of(cut, variable);
-    if (coefficient != 0) unit &= coefficient == 1 || coefficient == -1;
-    (coefficient == 0 ? kept : coefficient > 0 ? lower : upper).push_back(std::move(cut));
-  }
-  if (lower.empty() && upper.empty()) {
-    piece.cuts = std::move(kept);
-    return;
-  }
-  Piece result{piece.box, std::move(kept), piece.empty};
-  if (!unit || lower.size() * upper.size() > 16) {
-    // one value of the variable: a subset of the projection
-    const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
-    for (const auto* list : {&lower, &upper})
-      for (const HalfSpace& cut : *list) result.cut(with_value(cut, variable, at));
-  } else {
-    // v >= -(rest of lower) and v <= (rest of upper), with the box on both sides
-    for (const HalfSpace& cut : lower) result.cut(with_value(cut, variable, range.hi));
-    for (const HalfSpace& cut : upper) result.cut(with_value(cut, variable, range.lo));
-    for (const HalfSpace& low : lower)
-      for (const HalfSpace& high : upper)
-        result.cut(add_scaled(with_value(low, variable, 0), with_value(high, variable, 0), 1));
-  }
-  piece = std::move(result);
-}
-
 // Both can not hold: they are opposite, and leave no room between them.
 bool exclude(const HalfSpace& a, const HalfSpace& b) {
   if (a.terms.size() != b.terms.size() || a.constant + b.constant >= 0) return false;
@@ -282,6 +251,36 @@ void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
 }
 
 }  // namespace
+
+void eliminate(Piece& piece, int variable) {
+  const Range range = piece.box[size_t(variable)];
+  std::vector<HalfSpace> kept, lower, upper;
+  bool unit = range.step == 1;
+  for (HalfSpace& cut : piece.cuts) {
+    const int64_t coefficient = coefficient_of(cut, variable);
+    if (coefficient != 0) unit &= coefficient == 1 || coefficient == -1;
+    (coefficient == 0 ? kept : coefficient > 0 ? lower : upper).push_back(std::move(cut));
+  }
+  if (lower.empty() && upper.empty()) {
+    piece.cuts = std::move(kept);
+    return;
+  }
+  Piece result{piece.box, std::move(kept), piece.empty};
+  if (!unit || lower.size() * upper.size() > 16) {
+    // one value of the variable: a subset of the projection
+    const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
+    for (const auto* list : {&lower, &upper})
+      for (const HalfSpace& cut : *list) result.cut(with_value(cut, variable, at));
+  } else {
+    // v >= -(rest of lower) and v <= (rest of upper), with the box on both sides
+    for (const HalfSpace& cut : lower) result.cut(with_value(cut, variable, range.hi));
+    for (const HalfSpace& cut : upper) result.cut(with_value(cut, variable, range.lo));
+    for (const HalfSpace& low : lower)
+      for (const HalfSpace& high : upper)
+        result.cut(add_scaled(with_value(low, variable, 0), with_value(high, variable, 0), 1));
+  }
+  piece = std::move(result);
+}
 
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant) {
   HalfSpace result = add_scaled(a, b, -1);

@@ -66,6 +66,10 @@ void for_each_point(const Piece& piece, const Visit& visit) {
   }
 }
 
+// Makes the cuts say what they say of the other variables alone, for some value of this one: exact for unit
+// coefficients, else for one value.
+void eliminate(Piece& piece, int variable);
+
 // The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller.
 Piece project(const Piece& piece, const std::vector<int>& kept);
 
