@@ -8,28 +8,27 @@
 namespace lightline::loops::plan {
 namespace {
 
-constexpr int64_t most_points_written_out = 4096;
+constexpr int64_t unrolled_points_limit = 4096;
 
 class Follower : public Decisions {
  public:
   Follower(SteppedProgram& stepped, const Schedule& schedule)
       : stepped_(stepped), schedule_(schedule), table_(stepped.program) {
-    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.written_out);
+    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
     for (size_t k = 0; k < schedule.kernels.size(); ++k)
       for (size_t s = 0; s < schedule.kernels[k].statements.size(); ++s)
         lines_.emplace(schedule.kernels[k].statements[s].statement, Line{k, s});
   }
 
-  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int) override {
+  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int) override {
     const auto line = lines_.find(folded.statement);
     const auto own = folded_.find(folded.statement);
-    const bool wanted =
-        own != folded_.end() ? own->second : line != lines_.end() && scheduled(line->second).written_out;
+    const bool wanted = own != folded_.end() ? own->second : line != lines_.end() && scheduled(line->second).unrolled;
     if (wanted && reduces_in_order(folded))
       return refuse(folded.statement, "can not be unrolled: its reduction keeps the order of its points");
-    if (wanted && points > most_points_written_out)
+    if (wanted && points > unrolled_points_limit)
       return refuse(folded.statement,
-                    fmt::format("can not be unrolled: that would be more than {} points", most_points_written_out));
+                    fmt::format("can not be unrolled: that would be more than {} points", unrolled_points_limit));
     return wanted;
   }
 

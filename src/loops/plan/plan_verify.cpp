@@ -182,7 +182,7 @@ class PlanVerifier {
     if (place.statement >= table_.size() || each == nullptr)
       return Error{ErrorCode::range, "a reduction of another kernel has a place", "", {}};
     const auto* compute = std::get_if<Compute>(&table_[place.statement].node);
-    if (compute == nullptr || compute->reduced.empty() || each->written_out)
+    if (compute == nullptr || compute->reduced.empty() || each->unrolled)
       return wrong(place.statement, "has a place for a reduction, but reduces nothing");
     if (std::ranges::count(plan.reductions, place.statement, &ReductionPlace::statement) > 1)
       return wrong(place.statement, "has two places for its reduction");

@@ -41,9 +41,9 @@ struct Residency {
 
 struct ScheduledStatement {
   StatementId statement = none;
-  std::vector<Loop> loops;   // outermost first; indices of extent 1 have none
-  uint32_t shared = 0;       // loops that are one with those of the statement before it in the kernel
-  bool written_out = false;  // its reduction is one expression; the reduced indices have no loops
+  std::vector<Loop> loops;  // outermost first; indices of extent 1 have none
+  uint32_t shared = 0;      // loops that are one with those of the statement before it in the kernel
+  bool unrolled = false;    // its reduction is one expression; the reduced indices have no loops
   std::vector<Residency> residency;
   bool operator==(const ScheduledStatement&) const = default;
 };
@@ -64,7 +64,7 @@ struct ScheduledKernel {
 // Computed by its readers, wherever they need it.
 struct FoldedStatement {
   StatementId statement = none;
-  bool written_out = false;
+  bool unrolled = false;
   bool operator==(const FoldedStatement&) const = default;
 };
 

@@ -17,16 +17,16 @@ class Collector : public Decisions {
   Collector(SteppedProgram& stepped, const ArrayUses& uses, const Schedule& schedule)
       : stepped_(stepped), uses_(uses), table_(stepped.program) {
     for (const ScheduledKernel& kernel : schedule.kernels)
-      for (const ScheduledStatement& each : kernel.statements) written_out_[each.statement] = each.written_out;
+      for (const ScheduledStatement& each : kernel.statements) unrolled_[each.statement] = each.unrolled;
     for (const FoldedStatement& each : schedule.folded) {
-      written_out_[each.statement] = each.written_out;
+      unrolled_[each.statement] = each.unrolled;
       folded_.insert(each.statement);
     }
   }
 
-  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int) override {
-    const auto found = written_out_.find(folded.statement);
-    const bool wanted = found != written_out_.end() && found->second;
+  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int) override {
+    const auto found = unrolled_.find(folded.statement);
+    const bool wanted = found != unrolled_.end() && found->second;
     if (wanted && points > most_points)
       return wrong(folded.statement, fmt::format("can not be unrolled: it has more than {} points", most_points));
     return wanted;
@@ -61,7 +61,7 @@ class Collector : public Decisions {
   const ArrayUses& uses_;
   StatementTable table_;
   std::unordered_set<StatementId> folded_;
-  std::unordered_map<StatementId, bool> written_out_;
+  std::unordered_map<StatementId, bool> unrolled_;
 };
 
 class SharingCheck {
@@ -178,7 +178,7 @@ bool needs_no_kernel(const Program& program, const StatementTable& table, Statem
   return is_plain && size_of(program.arrays[results_of(node)[0]].shape) == 0;
 }
 
-std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool written_out) {
+std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled) {
   const std::vector<OwnIndex> indices = table.own_indices(statement);
   const bool is_compute = std::holds_alternative<Compute>(table[statement].node);
   const auto is_reduced = [&](const OwnIndex& index) { return is_compute && index.kind == IndexKind::reduce; };
@@ -186,7 +186,7 @@ std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId s
       std::ranges::any_of(indices, [&](const OwnIndex& index) { return is_reduced(index) && index.extent == 0; });
   std::vector<uint32_t> list;
   for (uint32_t i = 0; i < indices.size(); ++i)
-    if (indices[i].extent > 1 && !(is_reduced(indices[i]) && (written_out || is_empty))) list.push_back(i);
+    if (indices[i].extent > 1 && !(is_reduced(indices[i]) && (unrolled || is_empty))) list.push_back(i);
   return list;
 }
 

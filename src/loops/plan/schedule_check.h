@@ -12,7 +12,7 @@ bool is_dead(const StatementTable& table, const ArrayUses& uses, StatementId sta
 // Whether a live statement is not computed: a table, or without elements.
 bool needs_no_kernel(const Program& program, const StatementTable& table, StatementId statement);
 // The own indices that need a loop.
-std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool written_out);
+std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled);
 
 // What a statement reads, with what is folded into it.
 class FoldedReads {

@@ -12,7 +12,7 @@ namespace lightline::loops::plan {
 namespace {
 
 // An array that readers compute for themselves.
-struct Inlined {
+struct FoldedArray {
   std::vector<VarId> dims;
   NodeId body = none;
 };
@@ -25,7 +25,7 @@ class StepBuilder {
         stepped_(stepped),
         uses_(uses),
         decisions_(decisions),
-        inlined_(program_.arrays.size()) {}
+        folded_(program_.arrays.size()) {}
 
   Status run() { return block(none, program_.statements, stepped_.steps); }
 
@@ -107,7 +107,7 @@ class StepBuilder {
     const Literal outside = expr.has_fill                   ? expr.literal
                             : array.dtype == DType::boolean ? Literal::of_bool(false)
                                                             : Literal::of(int64_t(0));
-    const Inlined& source = inlined_[id];
+    const FoldedArray& source = folded_[id];
     if (source.body == none) return nodes().load(id, subscripts, inside, outside);
     if (inside != none && nodes().is_literal(inside) && nodes()[inside].literal.integer == 0)
       return nodes().literal(array.dtype, outside);
@@ -182,15 +182,15 @@ class StepBuilder {
       LL_TRY(const bool folds, decisions_.folds(compute, folded));
       if (folds) {
         const DType dtype = program_.arrays[folded.result].dtype;
-        inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
-        stepped_.folded.push_back({statement_, folded.written_out});
+        folded_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
+        stepped_.folded.push_back({statement_, folded.unrolled});
         if (uses_.arrays[folded.result].others == 0) return Ok{};
       }
     }
     return decisions_.place(std::move(folded));
   }
 
-  // Converts to the accumulator's type, and writes out reductions of a few points.
+  // Converts to the accumulator's type, and unrolls reductions of a few points.
   Status reduce(FoldedCompute& folded) {
     const bool positions = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
     const bool extreme = folded.reducer == Reducer::max || folded.reducer == Reducer::min;
@@ -210,12 +210,12 @@ class StepBuilder {
       points = std::min(points * std::min(nodes().extent(var), most_points), most_points);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
-    LL_TRY(folded.written_out, decisions_.writes_out(folded, points, size));
-    if (folded.written_out || folded.reduced.empty()) write_out(folded, points);
+    LL_TRY(folded.unrolled, decisions_.unrolls(folded, points, size));
+    if (folded.unrolled || folded.reduced.empty()) unroll(folded, points);
     return Ok{};
   }
 
-  void write_out(FoldedCompute& folded, int64_t points) {
+  void unroll(FoldedCompute& folded, int64_t points) {
     const bool rounded = compute_type(folded.accumulator) != folded.accumulator;
     const DType result = program_.arrays[folded.result].dtype;
     const NodeId body = folded.body;
@@ -286,7 +286,7 @@ class StepBuilder {
     }
     const NodeId value = nodes().literal(array.dtype, constant.values[0]);
     if (size_of(array.shape) == 0 || decisions_.folds(constant, statement_)) {
-      inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
+      folded_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
       if (size_of(array.shape) == 0) return Ok{};
       stepped_.folded.push_back({statement_, false});
       if (uses_.arrays[constant.result].others == 0) return Ok{};
@@ -318,7 +318,7 @@ class StepBuilder {
   SteppedProgram& stepped_;
   const ArrayUses& uses_;
   Decisions& decisions_;
-  std::vector<Inlined> inlined_;
+  std::vector<FoldedArray> folded_;
   std::unordered_map<IndexId, NodeId> index_;
   std::unordered_map<ExprId, NodeId> values_;
   StatementId statement_ = none;

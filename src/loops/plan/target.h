@@ -40,10 +40,10 @@ struct Target {
   int gather_work = 2;      // a read at a position that is read itself
 
   // ---- what is computed where it is read ----
-  int largest_folded_nodes = 256;           // of an expression
-  int cheap_work = 2;                       // per point, may be done again for every point of the reader
-  int64_t most_written_out_points = 16;     // of a reduction that becomes one expression
-  int64_t largest_written_out_nodes = 192;  // that this expression may have
+  int largest_folded_nodes = 256;        // of an expression
+  int cheap_work = 2;                    // per point, may be done again for every point of the reader
+  int64_t most_unrolled_points = 16;     // of a reduction that becomes one expression
+  int64_t largest_unrolled_nodes = 192;  // that this expression may have
 
   // ---- what is one kernel ----
   size_t most_statements = 32;
