@@ -279,6 +279,13 @@ class ProgramWriter {
   std::string tables_;
 };
 
+// The product stands once in the text, so that all programs are planned for one blocking.
+const ProductBlocking& blocking_of(const std::vector<PlannedProgram>& planned) {
+  const ProductBlocking& first = planned[0].stepped.target.product;
+  for (const PlannedProgram& each : planned) LL_CHECK(each.stepped.target.product == first);
+  return first;
+}
+
 std::string translation_unit(std::vector<PlannedProgram> planned, std::string_view symbol) {
   StepFunctions functions;
   std::string text;
@@ -290,9 +297,8 @@ std::string translation_unit(std::vector<PlannedProgram> planned, std::string_vi
   for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
   const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
   if (uses("ll_byte_ones")) prelude += prelude_hidden;
-  const ProductBlocking& blocking = generic_cpu().product;
-  if (uses("ll_multiply_f32")) prelude += product_prelude(blocking, "float", "f32");
-  if (uses("ll_multiply_f64")) prelude += product_prelude(blocking, "double", "f64");
+  for (const auto& [type, suffix] : {std::pair("float", "f32"), std::pair("double", "f64")})
+    if (uses(fmt::format("ll_multiply_{}", suffix))) prelude += product_prelude(blocking_of(planned), type, suffix);
   return prelude + indent(functions.text()) + text;
 }
 
