@@ -47,6 +47,7 @@ class Decider : public Decisions {
   }
 
   Status order(FoldedCompute& folded) override {
+    measure(stepped_, folded);
     choose_order(stepped_, folded);
     return Ok{};
   }

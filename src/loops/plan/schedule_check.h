@@ -29,7 +29,8 @@ class FoldedReads {
 };
 
 // Rejects shared loops between an element and its reader at another iteration, scans that would not find their past,
-// and folding that would change what is checked when the program runs. The statements are known to fit.
+// reductions and writes whose order matters in another one, and folding that would change what is checked when the
+// program runs. The statements are known to fit. Asks nothing of a machine, nor whether opaque statements can run.
 Status check_values(const Program& program, const Schedule& schedule);
 
 }  // namespace lightline::loops::plan

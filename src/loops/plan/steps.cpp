@@ -36,11 +36,6 @@ class StepBuilder {
       statement_ = table_.id_of(&statement);
       if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
         const int number = opaque_count_++;
-        if (!has_opaque_builtin(opaque->name))
-          return Error{ErrorCode::unsupported,
-                       fmt::format("the opaque operation '{}' can not be executed", opaque->name),
-                       "see docs/loop-ir.md for those that can",
-                       {}};
         LL_DO(decisions_.place(statement_, Step{OpaqueStep{statement_, opaque, number}}));
         continue;
       }
@@ -175,7 +170,6 @@ class StepBuilder {
       folded.body = expression(compute.body);
       if (folded.reducer != Reducer::none) LL_DO(reduce(folded));
     }
-    measure(stepped_, folded);
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
     if (folded.reducer == Reducer::none) {
@@ -292,7 +286,6 @@ class StepBuilder {
       if (uses_.arrays[constant.result].others == 0) return Ok{};
     }
     folded.body = value;
-    measure(stepped_, folded);
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
     return decisions_.place(std::move(folded));
@@ -326,6 +319,16 @@ class StepBuilder {
   int opaque_count_ = 0;
 };
 
+Status check_executable(const Program& program) {
+  for (const Opaque* opaque : opaque_statements(program))
+    if (!has_opaque_builtin(opaque->name))
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the opaque operation '{}' can not be executed", opaque->name),
+                   "see docs/loop-ir.md for those that can",
+                   {}};
+  return Ok{};
+}
+
 void collect(const std::vector<Statement>& statements, std::vector<const Opaque*>& list) {
   for (const Statement& statement : statements) {
     if (const auto* opaque = std::get_if<Opaque>(&statement.node)) list.push_back(opaque);
@@ -340,6 +343,7 @@ Status add_steps(SteppedProgram& stepped, const ArrayUses& uses, Decisions& deci
 }
 
 Result<SteppedProgram> make_steps(const Program& program, const Target& target) {
+  LL_DO(check_executable(program));
   SteppedProgram stepped(program, target);
   const ArrayUses uses = find_uses(program);
   LL_DO(add_steps(stepped, uses, *decide(stepped, uses)));
@@ -347,6 +351,7 @@ Result<SteppedProgram> make_steps(const Program& program, const Target& target) 
 }
 
 Result<SteppedProgram> make_steps(const Program& program, const Schedule& schedule, const Target& target) {
+  LL_DO(check_executable(program));
   SteppedProgram stepped(program, target);
   LL_DO(add_steps(stepped, find_uses(program), *follow(stepped, schedule)));
   return stepped;
