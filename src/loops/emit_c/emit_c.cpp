@@ -286,7 +286,9 @@ const ProductBlocking& blocking_of(const std::vector<PlannedProgram>& planned) {
   return first;
 }
 
-std::string translation_unit(std::vector<PlannedProgram> planned, std::string_view symbol) {
+}  // namespace
+
+std::string emit_c(std::vector<PlannedProgram> planned, std::string_view symbol) {
   StepFunctions functions;
   std::string text;
   for (size_t i = 0; i < planned.size(); ++i) {
@@ -301,8 +303,6 @@ std::string translation_unit(std::vector<PlannedProgram> planned, std::string_vi
     if (uses(fmt::format("ll_multiply_{}", suffix))) prelude += product_prelude(blocking_of(planned), type, suffix);
   return prelude + indent(functions.text()) + text;
 }
-
-}  // namespace
 
 Result<std::string> emit_c(const Program& program, std::string_view symbol) {
   return emit_c(std::vector<const Program*>{&program}, symbol);
@@ -325,7 +325,7 @@ Result<std::string> emit_c(const std::vector<const Program*>& programs, const st
            schedules[i] == nullptr ? plan_program(*programs[i]) : plan_program(*programs[i], *schedules[i]));
     planned.push_back(std::move(each));
   }
-  return translation_unit(std::move(planned), symbol);
+  return emit_c(std::move(planned), symbol);
 }
 
 }  // namespace lightline::loops
