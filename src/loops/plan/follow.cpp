@@ -80,7 +80,7 @@ class Follower : public Decisions {
       const std::vector<VarId> domain = looping_vars(stepped_, *scatter);
       bool same = loops.size() == domain.size();
       for (size_t i = 0; same && i < loops.size(); ++i)
-        same = loops[i].step == 1 && loops[i].index == stepped_.own_index.at(domain[i]);
+        same = loops[i] == Loop{.index = stepped_.own_index.at(domain[i])};
       if (!same) return refuse(statement, "writes in the order of its domain: its loops can not be changed");
     }
     slot(line) = std::move(step);
