@@ -78,6 +78,7 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (300); what it finds is kept in .cache/fu
 	  [[ -x $$program && ! -d $$program ]] || continue; \
 	  name=$${program##*/fuzz_}; corpus=.cache/fuzz/$$name; mkdir -p "$$corpus"; seeds=(); words=(); \
 	  if [[ $$name == loops ]]; then seeds=(.cache/fuzz-loops/seeds); words=(-dict=.cache/fuzz-loops/words); fi; \
+	  if [[ $$name == schedule ]]; then seeds=(.cache/fuzz-loops/schedules); words=(-dict=.cache/fuzz-loops/words); fi; \
 	  for folder in "tests/fuzz/regressions/$$name" tests/base/data; do [[ -d $$folder ]] && seeds+=("$$folder"); done; \
 	  echo "fuzz_$$name: $(FUZZ_SECONDS) s"; \
 	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=3072 -print_final_stats=1 -verbosity=0 \

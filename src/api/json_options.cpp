@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "report/json.h"
@@ -14,18 +16,42 @@ namespace {
 
 using report::Json;
 
+bool has_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// The library tells kinds of mistakes apart in words alone.
+Error not_json(const Json::parse_error& error) {
+  const std::string_view what = error.what();
+  const std::string where = fmt::format("byte {}", error.byte);
+  if (what.find("ill-formed UTF-8") != std::string_view::npos)
+    return {ErrorCode::usage, fmt::format("the options are not UTF-8 text, see {}", where), "", {}};
+  return {ErrorCode::usage, fmt::format("the options are not a JSON object, see {}", where), "", {}};
+}
+
+Error too_large(const Json::out_of_range& error) {
+  const std::string_view what = error.what();  // ends in the number, quoted
+  const std::string_view number = what.substr(std::min(what.find('\''), what.size()));
+  return {ErrorCode::usage, fmt::format("the options hold a number that is too large: {}", number), "", {}};
+}
+
 // The members of one object; the first that does not fit is remembered.
 class Members {
  public:
   static Result<Members> parse(const std::string& text) {
     if (text.empty()) return Members(Json::object());
-    Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return Error{ErrorCode::usage, "the options are not a JSON object", "", {}};
-    return Members(std::move(json));
+    try {
+      Json json = Json::parse(text);
+      if (!json.is_object()) return Error{ErrorCode::usage, "the options are not a JSON object", "", {}};
+      return Members(std::move(json));
+    } catch (const Json::out_of_range& error) {
+      return too_large(error);
+    } catch (const Json::parse_error& error) {
+      return not_json(error);
+    }
   }
 
   void text(const char* name, std::string& value) {
     take(name, "a string", &Json::is_string, [&](const Json& json) { value = json.get<std::string>(); });
+    if (has_zero(value)) fail(fmt::format("option '{}' holds a zero character", name), "");
   }
   void choice(const char* name, const std::vector<std::string>& choices, std::string& value) {
     text(name, value);
@@ -50,6 +76,7 @@ class Members {
   Status finish() {
     for (const auto& [name, value] : json_.items()) {
       if (asked_.contains(name)) continue;
+      if (has_zero(name)) fail("the name of an option holds a zero character", "");
       const std::string guess = nearest(name, {asked_.begin(), asked_.end()});
       fail(fmt::format("there is no option '{}'", name), guess.empty()
                                                              ? fmt::format("there are {}", fmt::join(asked_, ", "))

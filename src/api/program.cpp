@@ -85,6 +85,16 @@ Result<std::string> c_text_of(const Program& program) {
   return guarded([&] { return loops::emit_c(program.loops()); });
 }
 
+Result<std::string> c_text_of(const Program& program, const Source& schedule) {
+  return guarded([&]() -> Result<std::string> {
+    LL_TRY(const loops::plan::Schedule parsed,
+           loops::plan::parse_schedule(program.loops(), schedule.text, schedule.name));
+    auto code = loops::emit_c(program.loops(), parsed);
+    if (!code.ok()) return in_file(std::move(code).error(), schedule.name);
+    return code;
+  });
+}
+
 Result<std::string> schedule_text_of(const Program& program) {
   return guarded([&]() -> Result<std::string> {
     LL_TRY(const loops::plan::PlannedProgram planned, loops::plan::plan_program(program.loops()));

@@ -66,6 +66,8 @@ Result<Program> retype(const Program& program, const std::string& rule);
 
 Result<std::string> text_of(const Program& program);    // canonical loop text
 Result<std::string> c_text_of(const Program& program);  // emitted C
+// Emitted C that does as the text of a schedule says; an error about that text names it.
+Result<std::string> c_text_of(const Program& program, const Source& schedule);
 // What emitted C does, without and with what threads and lanes do: docs/schedules.md.
 Result<std::string> schedule_text_of(const Program& program);
 Result<std::string> plan_text_of(const Program& program);

@@ -152,13 +152,13 @@ class PlanMemory {
     const size_t most_processes = size_t(1) << 22;  // the kernel allows no more
     const size_t found = std::min<size_t>(options.descendants.value_or(0), most_processes) + 2;
     const size_t room = std::max<size_t>(found, 1024);
-    size_ = sizeof(SupervisorPlan) + options.folder.size() + 1 + room * sizeof(pid_t) + 64;
+    size_ = sizeof(SupervisorPlan) + options.folder.size() + 1 + room * sizeof(FoundProcess) + 64;
     for (const Words* words : {&command, &environment, &paths}) size_ += bytes(*words);
     start_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (start_ == MAP_FAILED) return;
     next_ = static_cast<char*>(start_);
     plan_ = new (take(sizeof(SupervisorPlan))) SupervisorPlan;
-    plan_->found = {static_cast<pid_t*>(take(room * sizeof(pid_t))), room};
+    plan_->found = {static_cast<FoundProcess*>(take(room * sizeof(FoundProcess))), room};
     plan_->programs = copy(paths);
     plan_->arguments = copy(command);
     plan_->environment = copy(environment);

@@ -16,7 +16,6 @@
 #include <ctime>
 
 #include "base/process_memory.h"
-#include "base/process_tree.h"
 
 namespace lightline {
 namespace {
@@ -53,6 +52,24 @@ void limit(SupervisorPlan& plan, decltype(RLIMIT_AS) resource, uint64_t soft, ui
   if (setrlimit(resource, &wanted) != 0) fail(plan, ProcessStep::limit);
 }
 
+// 1 rather than 0: too little for any file, and the one limit that also holds where core_pattern is a pipe to a program
+// (core(5); the kernel takes it for the limit of that program itself).
+void forbid_core_dumps(SupervisorPlan& plan) {
+  rlimit core;
+  if (getrlimit(RLIMIT_CORE, &core) != 0) fail(plan, ProcessStep::limit);
+  core.rlim_cur = core.rlim_max = std::min<rlim_t>(1, core.rlim_max);
+  if (setrlimit(RLIMIT_CORE, &core) != 0) fail(plan, ProcessStep::limit);
+}
+
+// Of all threads of a process, but not of its children. As the kernel counts for RLIMIT_CPU: the clock of user and
+// system time of a process has the number that CPUCLOCK_PROF gives it. Works until the process is waited for.
+double cpu_seconds_of(pid_t pid) {
+  const clockid_t clock = clockid_t(~unsigned(pid) << 3);
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
 // As execvp searches, without its shell for texts that name no interpreter.
 void start_first(SupervisorPlan& plan) {
   bool refused = false;
@@ -72,7 +89,7 @@ void start_first(SupervisorPlan& plan) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (plan.folder != nullptr && chdir(plan.folder) != 0) fail(plan, ProcessStep::enter_folder);
-  limit(plan, RLIMIT_CORE, 0, 0);
+  forbid_core_dumps(plan);
   if (plan.cpu_seconds != RLIM_INFINITY) limit(plan, RLIMIT_CPU, plan.cpu_seconds, plan.cpu_seconds + 1);
   // Last: our address space may be beyond it already, and then the stack can not grow any more.
   if (plan.memory_bytes != RLIM_INFINITY) limit(plan, RLIMIT_AS, plan.memory_bytes, plan.memory_bytes);
@@ -137,7 +154,7 @@ class Supervisor {
       while ((ended = wait4(-1, &status, WNOHANG, &usage)) > 0) note_end(ended, status, usage);
       if (ended < 0 && errno == ECHILD) return;
       siginfo_t next;
-      if (find_descendants(getpid(), plan_.found, listing_, SIGKILL) > 0)
+      if (kill_descendants(getpid(), plan_.found, listing_) > 0)
         waitid(P_ALL, 0, &next, WEXITED | WNOWAIT);
       else
         poll(nullptr, 0, 1);
@@ -147,9 +164,10 @@ class Supervisor {
   void report() {
     const bool killed = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGKILL;
     const bool stopped = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGXCPU;
+    const bool used_up = plan_.cpu_seconds != RLIM_INFINITY && cpu_seconds_ >= double(plan_.cpu_seconds);
     if (reached_ != ProcessLimit::none)
       plan_.report.limit = killed ? reached_ : ProcessLimit::none;  // it may have ended by itself in the same moment
-    else if (plan_.cpu_seconds != RLIM_INFINITY && (stopped || (killed && cpu_seconds_ >= double(plan_.cpu_seconds))))
+    else if (used_up && (stopped || killed))
       plan_.report.limit = ProcessLimit::cpu_time;
     plan_.report.complete = true;
   }
@@ -166,7 +184,10 @@ class Supervisor {
     for (;;) {
       siginfo_t ended = {};
       if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return false;
-      if (ended.si_pid == program_) return true;
+      if (ended.si_pid == program_) {
+        cpu_seconds_ = cpu_seconds_of(program_);
+        return true;
+      }
       int status = 0;
       rusage usage;
       if (wait4(ended.si_pid, &status, WNOHANG, &usage) > 0) note_end(ended.si_pid, status, usage);
@@ -196,15 +217,13 @@ class Supervisor {
     if (ended != program_) return;
     plan_.report.status = status;
     plan_.report.seconds = now() - start_;
-    cpu_seconds_ = double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                   double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
   }
 
   SupervisorPlan& plan_;
   int signals_ = -1;
   pid_t program_ = -1;
   double start_ = 0;
-  double cpu_seconds_ = 0;
+  double cpu_seconds_ = 0;  // of the program alone, if it ended by itself
   ProcessLimit reached_ = ProcessLimit::none;
   ProcessListing listing_ = ProcessListing::children;
 };

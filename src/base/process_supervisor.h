@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/process.h"
+#include "base/process_tree.h"
 
 namespace lightline {
 
@@ -41,8 +42,8 @@ struct SupervisorPlan {
   uint64_t cpu_seconds = RLIM_INFINITY;
   uint64_t memory_bytes = RLIM_INFINITY;
   bool counts_processes = false;
-  size_t processes = 0;    // the program and its descendants
-  std::span<pid_t> found;  // room for more than that
+  size_t processes = 0;           // the program and its descendants
+  std::span<FoundProcess> found;  // room for more than that
   SupervisorReport report;
 };
 

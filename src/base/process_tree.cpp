@@ -37,16 +37,17 @@ class ProcPath {
 
 class Found {
  public:
-  explicit Found(std::span<pid_t> room) : room_(room) {}
-  void add(pid_t pid) {
-    if (size_ < room_.size()) room_[size_++] = pid;
+  explicit Found(std::span<FoundProcess> room) : room_(room) {}
+  void add(pid_t pid, pid_t parent) {
+    if (size_ < room_.size()) room_[size_++] = {pid, parent};
   }
+  void forget_all_from(size_t size) { size_ = size; }
   size_t size() const { return size_; }
   bool is_full() const { return size_ == room_.size(); }
-  pid_t operator[](size_t i) const { return room_[i]; }
+  FoundProcess operator[](size_t i) const { return room_[i]; }
 
  private:
-  std::span<pid_t> room_;
+  std::span<FoundProcess> room_;
   size_t size_ = 0;
 };
 
@@ -92,7 +93,7 @@ bool for_each_number(const char* folder, Visit visit) {
 }
 
 // Numbers with blanks between them; one may reach over the end of the buffer.
-void add_numbers_in(const char* path, Found& found) {
+void add_numbers_in(const char* path, pid_t parent, Found& found) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   char buffer[1024];
@@ -102,17 +103,17 @@ void add_numbers_in(const char* path, Found& found) {
       if (buffer[i] >= '0' && buffer[i] <= '9') {
         number = number * 10 + (buffer[i] - '0');
       } else {
-        if (number > 0) found.add(number);
+        if (number > 0) found.add(number, parent);
         number = 0;
       }
     }
-  if (number > 0) found.add(number);
+  if (number > 0) found.add(number, parent);
   close(fd);
 }
 
 void add_children_of(pid_t parent, Found& found) {
   for_each_number(ProcPath("/proc/").add(parent).add("/task").text(), [&](pid_t thread, int) {
-    add_numbers_in(ProcPath("/proc/").add(parent).add("/task/").add(thread).add("/children").text(), found);
+    add_numbers_in(ProcPath("/proc/").add(parent).add("/task/").add(thread).add("/children").text(), parent, found);
   });
 }
 
@@ -131,24 +132,52 @@ pid_t parent_of(pid_t pid) {
   return read_number(parent);
 }
 
+void add_children(pid_t parent, ProcessListing listing, Found& found) {
+  if (listing == ProcessListing::children) return add_children_of(parent, found);
+  for_each_number("/proc", [&](pid_t pid, int) {
+    if (parent_of(pid) == parent) found.add(pid, parent);
+  });
+}
+
 }  // namespace
 
 ProcessListing best_process_listing() {
   return access("/proc/thread-self/children", F_OK) == 0 ? ProcessListing::children : ProcessListing::parents;
 }
 
-size_t find_descendants(pid_t root, std::span<pid_t> room, ProcessListing listing, int signal) {
+HeldProcess::HeldProcess(FoundProcess process) : process_(process), fd_(int(syscall(SYS_pidfd_open, process.pid, 0))) {}
+
+HeldProcess::~HeldProcess() {
+  if (fd_ >= 0) close(fd_);
+}
+
+// The parent is looked at after the process was taken hold of: if the number is a child's then, it either is the child
+// that we hold, or what we hold is dead and the signal reaches nobody.
+bool HeldProcess::kill(pid_t root) const {
+  const pid_t parent = parent_of(process_.pid);
+  if (parent != process_.parent && parent != root) return false;
+  if (fd_ >= 0) return syscall(SYS_pidfd_send_signal, fd_, SIGKILL, nullptr, 0) == 0;
+  return ::kill(process_.pid, SIGKILL) == 0;
+}
+
+bool HeldProcess::has_its_number() const { return fd_ < 0 || syscall(SYS_pidfd_send_signal, fd_, 0, nullptr, 0) == 0; }
+
+size_t find_descendants(pid_t root, std::span<FoundProcess> room, ProcessListing listing) {
   Found found(room);
-  const auto add_children = [&](pid_t parent) {
-    if (listing == ProcessListing::children) return add_children_of(parent, found);
-    for_each_number("/proc", [&](pid_t pid, int) {
-      if (parent_of(pid) == parent) found.add(pid);
-    });
-  };
-  add_children(root);
+  add_children(root, listing, found);
+  for (size_t i = 0; i < found.size() && !found.is_full(); ++i) add_children(found[i].pid, listing, found);
+  return found.size();
+}
+
+size_t kill_descendants(pid_t root, std::span<FoundProcess> room, ProcessListing listing) {
+  Found found(room);
+  add_children(root, listing, found);
   for (size_t i = 0; i < found.size(); ++i) {
-    if (signal != 0) kill(found[i], signal);
-    if (!found.is_full()) add_children(found[i]);
+    const HeldProcess process(found[i]);
+    if (!process.kill(root) || found.is_full()) continue;
+    const size_t before = found.size();
+    add_children(found[i].pid, listing, found);
+    if (!process.has_its_number()) found.forget_all_from(before);  // they may be another's; ours will be found again
   }
   return found.size();
 }

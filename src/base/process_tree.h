@@ -15,9 +15,34 @@ enum class ProcessListing : unsigned char {
 
 ProcessListing best_process_listing();
 
-// Fills `found` breadth first and returns how many there are, at most found.size(). Each is sent `signal` (if not 0)
-// before its own children are looked for. Processes that come or go meanwhile may be missed.
-size_t find_descendants(pid_t root, std::span<pid_t> found, ProcessListing listing, int signal = 0);
+struct FoundProcess {
+  pid_t pid;
+  pid_t parent;  // when it was found
+};
+
+// Fills `found` breadth first and returns how many there are, at most found.size().
+// Processes that come or go meanwhile may be missed.
+size_t find_descendants(pid_t root, std::span<FoundProcess> found, ProcessListing listing);
+
+// The same, and kills each before its own children are looked for. `root` is the calling process and a subreaper.
+size_t kill_descendants(pid_t root, std::span<FoundProcess> found, ProcessListing listing);
+
+// One process, held so that its number can be trusted: whoever has the number later is not meant by it.
+class HeldProcess {
+ public:
+  explicit HeldProcess(FoundProcess process);
+  ~HeldProcess();
+  HeldProcess(const HeldProcess&) = delete;
+  HeldProcess& operator=(const HeldProcess&) = delete;
+
+  // False, and nothing is done, if its number has gone to a process that is a child of neither the parent nor `root`.
+  bool kill(pid_t root) const;
+  bool has_its_number() const;  // until somebody has waited for it
+
+ private:
+  FoundProcess process_;
+  int fd_;  // -1 if the kernel gives none: then the number has to do
+};
 
 bool close_descriptors_above(int last);  // false if there is no /proc
 

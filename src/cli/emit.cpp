@@ -12,6 +12,7 @@ struct Options {
   bool c = false;
   bool schedule = false;
   bool plan = false;
+  std::string with_schedule;
   std::string output;
 };
 
@@ -20,22 +21,35 @@ Result<std::string> text_of(const api::Program& program, const Options& options)
   return options.plan ? api::plan_text_of(program) : api::c_text_of(program);
 }
 
+int write(const std::string& code, const Options& options) {
+  if (options.output.empty()) {
+    print(code);
+    return exit_ok;
+  }
+  const auto written = write_file(options.output, code);
+  return written.ok() ? exit_ok : report_error(written.error());
+}
+
+int emit_as(const std::string& schedule_file, const api::Program& program, const Options& options) {
+  const auto schedule = read_source(schedule_file);
+  if (!schedule.ok()) return report_error(schedule.error());
+  const auto code = api::c_text_of(program, *schedule);
+  return code.ok() ? write(*code, options) : report_error(code.error(), schedule->text);
+}
+
 int emit(const Options& options) {
   if (!options.c && !options.schedule && !options.plan)
     return report_error(
         {ErrorCode::usage, "one of --c, --schedule and --plan is required", "see lightline emit --help", {}});
+  if (!options.with_schedule.empty() && options.file == "-" && options.with_schedule == "-")
+    return report_error({ErrorCode::usage, "the program and its schedule can not both be standard input", "", {}});
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
   const auto program = api::load(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
+  if (!options.with_schedule.empty()) return emit_as(options.with_schedule, *program, options);
   const auto code = text_of(*program, options);
-  if (!code.ok()) return report_error(code.error(), source->text);
-  if (options.output.empty()) {
-    print(*code);
-    return exit_ok;
-  }
-  const auto written = write_file(options.output, *code);
-  return written.ok() ? exit_ok : report_error(written.error());
+  return code.ok() ? write(*code, options) : report_error(code.error(), source->text);
 }
 
 }  // namespace
@@ -50,13 +64,20 @@ void add_emit(Command& root) {
   Option plan = command.flag("--plan", options->plan, "The same, with what threads and vector lanes do");
   schedule.excludes(c);
   plan.excludes(c).excludes(schedule);
+  command
+      .option("--with-schedule", options->with_schedule,
+              "Emit C that does as the schedule in this file says; - is standard input")
+      .shown_as("FILE")
+      .excludes(schedule)
+      .excludes(plan);
   command.option("-o,--output", options->output, "Write to this file instead of standard output").shown_as("FILE");
   command.footer(
       "Examples:\n"
       "  lightline emit examples/loops/matmul.lir --c\n"
       "  lightline emit model.lir --c -o model.c\n"
       "  lightline emit examples/loops/layer_norm.lir --schedule\n"
-      "  lightline emit examples/loops/layer_norm.lir --plan");
+      "  lightline emit examples/loops/layer_norm.lir --plan\n"
+      "  lightline emit model.lir --c --with-schedule model.schedule");
   command.runs([options] { return emit(*options); });
 }
 

@@ -9,14 +9,7 @@
 
 namespace lightline::einsum {
 
-using loops::ArrayId;
-using loops::Compute;
-using loops::Expr;
-using loops::ExprId;
-using loops::ExprKind;
-using loops::Function;
-using loops::IndexId;
-using loops::Reducer;
+using namespace loops;
 
 std::string_view name(StatementClass statement_class) {
   static constexpr std::string_view names[] = {"contraction", "convolution", "reduction", "elementwise",
@@ -27,14 +20,14 @@ std::string_view name(StatementClass statement_class) {
 
 namespace {
 
-bool reads_array(const loops::Program& program, ExprId id) {
+bool reads_array(const Program& program, ExprId id) {
   bool found = false;
-  loops::for_each_read(program, id, [&](const Expr&) { found = true; });
+  for_each_read(program, id, [&](const Expr&) { found = true; });
   return found;
 }
 
 // Factors of a product that read something.
-int reading_factors(const loops::Program& program, ExprId id) {
+int reading_factors(const Program& program, ExprId id) {
   const Expr& e = program.exprs[id];
   if (e.kind == ExprKind::cast) return reading_factors(program, e.args[0]);
   if (e.kind == ExprKind::call && e.function == Function::mul)
@@ -44,8 +37,8 @@ int reading_factors(const loops::Program& program, ExprId id) {
 
 }  // namespace
 
-Lifting::Lifting(const loops::Program& program) : program_(program), statements_(loops::statements_by_id(program)) {
-  for (const loops::Array& array : program.arrays) {
+Lifting::Lifting(const Program& program) : program_(program), statements_(statements_by_id(program)) {
+  for (const Array& array : program.arrays) {
     first_dimension_.push_back(dimensions_);
     dimensions_ += array.shape.size();
   }
@@ -67,14 +60,14 @@ void Lifting::join(size_t a, size_t b) {
 }
 
 // A rank runs through every dimension that one plain index walks in full.
-void Lifting::unify(const std::vector<loops::Statement>& block) {
-  for (const loops::Statement& statement : block) {
+void Lifting::unify(const std::vector<Statement>& block) {
+  for (const Statement& statement : block) {
     if (const auto* compute = std::get_if<Compute>(&statement.node)) {
       for (size_t d = 0; d < compute->loops.size(); ++d) join(dimension(compute->result, d), rank(compute->loops[d]));
       unify(compute->body);
-    } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+    } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
       unify(scatter->body);
-    } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+    } else if (const auto* repeat = std::get_if<Repeat>(&statement.node)) {
       for (size_t i = 0; i < repeat->carries.size(); ++i)
         for (size_t d = 0; d < program_.arrays[repeat->results[i]].shape.size(); ++d)
           for (const ArrayId array : {repeat->carries[i].inner, repeat->carries[i].init, repeat->carries[i].next})
@@ -91,9 +84,9 @@ void Lifting::unify(const std::vector<loops::Statement>& block) {
 }
 
 void Lifting::unify(ExprId id) {
-  loops::for_each_read(program_, id, [&](const Expr& read) {
+  for_each_read(program_, id, [&](const Expr& read) {
     for (uint32_t d = 0; d < read.args[2]; ++d) {
-      const auto form = loops::affine_of(program_, loops::subscripts_of(program_, read)[d]);
+      const auto form = affine_of(program_, subscripts_of(program_, read)[d]);
       if (form && form->constant == 0 && form->terms.size() == 1 && form->terms[0].second == 1 &&
           program_.indices[form->terms[0].first].extent == program_.arrays[read.args[0]].shape[d])
         join(dimension(read.args[0], d), rank(form->terms[0].first));
@@ -121,7 +114,7 @@ std::string Lifting::index_letter(IndexId index) {
 }
 
 std::string Lifting::subscript(ExprId id) {
-  const auto form = loops::affine_of(program_, id);
+  const auto form = affine_of(program_, id);
   if (!form) {
     const Expr& e = program_.exprs[id];
     const bool quotient = e.kind == ExprKind::call && (e.function == Function::div || e.function == Function::mod);
@@ -147,7 +140,7 @@ std::string Lifting::subscript(ExprId id) {
 
 std::string Lifting::operand(const Expr& read) {
   std::string text;
-  for (uint32_t d = 0; d < read.args[2]; ++d) text += subscript(loops::subscripts_of(program_, read)[d]);
+  for (uint32_t d = 0; d < read.args[2]; ++d) text += subscript(subscripts_of(program_, read)[d]);
   return text;
 }
 
@@ -159,7 +152,7 @@ std::string Lifting::result(ArrayId array) {
 
 std::vector<const Expr*> Lifting::reads(ExprId id) const {
   std::vector<const Expr*> list;
-  loops::for_each_read(program_, id, [&](const Expr& read) { list.push_back(&read); });
+  for_each_read(program_, id, [&](const Expr& read) { list.push_back(&read); });
   return list;
 }
 
@@ -167,20 +160,20 @@ StatementClass Lifting::class_of(const Compute& compute, const std::vector<const
   bool window = false, by_data = false;
   for (const Expr* read : operands)
     for (uint32_t d = 0; d < read->args[2]; ++d) {
-      const ExprId subscript = loops::subscripts_of(program_, *read)[d];
-      const auto form = loops::affine_of(program_, subscript);
+      const ExprId subscript = subscripts_of(program_, *read)[d];
+      const auto form = affine_of(program_, subscript);
       by_data |= !form && reads_array(program_, subscript);
       if (!form || form->terms.size() < 2) continue;
       bool outer = false, inner = false;
       for (const auto& [index, c] : form->terms)
-        (program_.indices[index].kind == loops::IndexKind::reduce ? inner : outer) = true;
+        (program_.indices[index].kind == IndexKind::reduce ? inner : outer) = true;
       window |= outer && inner;
     }
   if (compute.reducer == Reducer::sum && reading_factors(program_, compute.body) >= 2)
     return window ? StatementClass::convolution : StatementClass::contraction;
   if (compute.reducer != Reducer::none) return StatementClass::reduction;
   for (const IndexId index : compute.loops)
-    if (program_.indices[index].kind == loops::IndexKind::scan) return StatementClass::scan;
+    if (program_.indices[index].kind == IndexKind::scan) return StatementClass::scan;
   if (by_data) return StatementClass::gather;
   if (operands.empty()) return StatementClass::constant;
   const Expr* body = &program_.exprs[compute.body];
@@ -188,7 +181,7 @@ StatementClass Lifting::class_of(const Compute& compute, const std::vector<const
   return body->kind == ExprKind::read ? StatementClass::copy : StatementClass::elementwise;
 }
 
-Einsum Lifting::of(const loops::Statement& statement) {
+Einsum Lifting::of(const Statement& statement) {
   Einsum einsum;
   in_statement_.clear();
   const auto equation = [&](const std::vector<const Expr*>& operands) {
@@ -208,50 +201,49 @@ Einsum Lifting::of(const loops::Statement& statement) {
     einsum.statement_class = class_of(*compute, operands);
     einsum.equation = equation(operands);
     for (const IndexId index : compute->loops) einsum.equation += index_letter(index);
-  } else if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) {
+  } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
     const std::vector<const Expr*> operands = reads(scatter->body);
     const bool product = scatter->reducer == Reducer::sum && reading_factors(program_, scatter->body) >= 2;
     einsum.statement_class = product ? StatementClass::convolution : StatementClass::scatter;
     einsum.equation = equation(operands);
     for (const ExprId target : scatter->target) einsum.equation += subscript(target);
-  } else if (const auto* opaque = std::get_if<loops::Opaque>(&statement.node)) {
+  } else if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
     einsum.statement_class = StatementClass::opaque;
     std::string text;
     for (const ArrayId array : opaque->operands) text += (text.empty() ? "" : ",") + result(array);
     text += "->";
     for (size_t i = 0; i < opaque->results.size(); ++i) text += (i == 0 ? "" : ",") + result(opaque->results[i]);
     einsum.equation = text;
-  } else if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+  } else if (const auto* repeat = std::get_if<Repeat>(&statement.node)) {
     einsum.statement_class = StatementClass::repeat;
     StatementClass best = StatementClass::opaque;
-    for (const loops::Statement& inner : repeat->body) {
+    for (const Statement& inner : repeat->body) {
       const Einsum own = of(inner);
       if (einsum.equation.empty() || own.statement_class < best) {
         best = own.statement_class;
         einsum.equation = own.equation;
       }
     }
-  } else if (const auto* constant = std::get_if<loops::Constant>(&statement.node)) {
+  } else if (const auto* constant = std::get_if<Constant>(&statement.node)) {
     einsum.statement_class = StatementClass::constant;
     einsum.equation = "->" + result(constant->result);
   }
   return einsum;
 }
 
-double Lifting::points(const loops::Statement& statement) const {
+double Lifting::points(const Statement& statement) const {
   if (const auto* compute = std::get_if<Compute>(&statement.node))
     return compute->is_view ? -1 : point_count(program_, compute->loops) * point_count(program_, compute->reduced);
-  if (const auto* scatter = std::get_if<loops::Scatter>(&statement.node)) return point_count(program_, scatter->domain);
+  if (const auto* scatter = std::get_if<Scatter>(&statement.node)) return point_count(program_, scatter->domain);
   return 0;
 }
 
 Einsum Lifting::of(const demand::GroupDemand& group) {
-  const loops::Statement* largest = nullptr;
-  for (const loops::StatementId id : group.statements)
+  const Statement* largest = nullptr;
+  for (const StatementId id : group.statements)
     if (largest == nullptr || points(*statements_[id]) > points(*largest)) largest = statements_[id];
-  for (const loops::StatementId id : group.statements)
-    if (std::holds_alternative<loops::Repeat>(statements_[id]->node) ||
-        std::holds_alternative<loops::Opaque>(statements_[id]->node))
+  for (const StatementId id : group.statements)
+    if (std::holds_alternative<Repeat>(statements_[id]->node) || std::holds_alternative<Opaque>(statements_[id]->node))
       largest = statements_[id];
   return largest == nullptr ? Einsum{} : of(*largest);
 }

@@ -65,9 +65,10 @@ Result<TomlTable> TomlReader::table(const TomlTable& place, std::string_view key
 }
 
 Result<std::optional<TomlTable>> TomlReader::optional_table(const TomlTable& place, std::string_view key) const {
-  if (place.table->get(key) == nullptr) return std::optional<TomlTable>();
-  LL_TRY(TomlTable found, table(place, key));
-  return std::optional<TomlTable>(std::move(found));
+  const toml::node* node = place.table->get(key);
+  if (node == nullptr) return std::optional<TomlTable>();
+  if (!node->is_table()) return wrong_type(place, key, "a table", *node);
+  return std::optional<TomlTable>({node->as_table(), place.of(key)});
 }
 
 Result<std::vector<TomlTable>> TomlReader::tables(const TomlTable& place, std::string_view key) const {

@@ -117,6 +117,14 @@ TEST(CInterface, MistakesComeWithTheirWords) {
   EXPECT_THAT(analyze_error("{\"top\": -1}"), testing::HasSubstr("option 'top' is not a whole number"));
   EXPECT_THAT(analyze_error("{\"arch\": \"H2000000\"}"), testing::HasSubstr("H2000000"));
   EXPECT_THAT(analyze_error("{\"retype\": \"f32\"}"), testing::HasSubstr("does not name two float types"));
+  EXPECT_THAT(analyze_error("{\"measured\": }"), testing::HasSubstr("the options are not a JSON object, see byte 14"));
+  EXPECT_THAT(analyze_error("{\"measured\": 1e400}"),
+              testing::HasSubstr("the options hold a number that is too large: '1e400'"));
+  EXPECT_THAT(analyze_error("{\"arch\": \"H200\xff\"}"),
+              testing::HasSubstr("the options are not UTF-8 text, see byte 15"));
+  EXPECT_THAT(analyze_error("{\"arch\": \"H200\\u0000\"}"), testing::HasSubstr("option 'arch' holds a zero character"));
+  EXPECT_THAT(analyze_error("{\"arch\\u0000\": \"H200\"}"),
+              testing::HasSubstr("the name of an option holds a zero character"));
 }
 
 TEST(CInterface, RefusesInputsThatDoNotFit) {

@@ -64,7 +64,9 @@ TEST(NameTable, AgreesWithTheStandardMap) {
     const auto found = expected.find(name);
     const int* own = table.find(name);
     ASSERT_EQ(own != nullptr, found != expected.end()) << name;
-    if (own != nullptr) EXPECT_EQ(*own, found->second) << name;
+    if (own != nullptr) {
+      EXPECT_EQ(*own, found->second) << name;
+    }
   }
 }
 

@@ -225,6 +225,49 @@ TEST_F(Process, CpuLimit) {
   EXPECT_EQ(result->limit, ProcessLimit::cpu_time);
   EXPECT_EQ(result->signal, SIGXCPU);
   EXPECT_EQ(shell("kill -XCPU $$")->limit, ProcessLimit::none);
+  EXPECT_EQ(shell("kill -XCPU $$", {.cpu_seconds = 5})->limit, ProcessLimit::none);
+}
+
+TEST_F(Process, CpuLimitOfAProgramThatIgnoresTheWarning) {
+  const auto result = shell("trap '' XCPU; while :; do :; done", {.seconds = 60, .cpu_seconds = 1});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limit, ProcessLimit::cpu_time);
+  EXPECT_EQ(result->signal, SIGKILL);
+}
+
+// The child uses up its own limit; the program, which only waited for it, ends for another reason.
+TEST_F(Process, CpuTimeOfChildrenIsNotThePrograms) {
+  const auto result = shell("sh -c 'while :; do :; done'; kill -KILL $$", {.seconds = 60, .cpu_seconds = 1});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->signal, SIGKILL);
+  EXPECT_EQ(result->limit, ProcessLimit::none);
+}
+
+TEST_F(Process, NoCoreDumpsNotEvenThroughAPipe) {
+  const std::string limits = shell("grep core /proc/self/limits")->output;
+  EXPECT_EQ(numbers(limits.substr(limits.find_first_of("0123456789"))), (std::vector<pid_t>{1, 1})) << limits;
+}
+
+TEST_F(Process, ANumberThatIsAnothersByNowIsNotKilled) {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  {
+    const HeldProcess of_another({child, 1});
+    EXPECT_FALSE(of_another.kill(2));
+    EXPECT_FALSE(is_gone(child));
+    EXPECT_EQ(waitpid(child, nullptr, WNOHANG), 0);
+    const HeldProcess ours({child, getpid()});
+    EXPECT_TRUE(ours.kill(getpid()));
+    siginfo_t ended;
+    EXPECT_EQ(waitid(P_PID, id_t(child), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_TRUE(ours.has_its_number());
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    EXPECT_FALSE(ours.has_its_number());
+    EXPECT_FALSE(ours.kill(getpid()));
+  }
 }
 
 TEST_F(Process, MemoryLimit) {
@@ -379,9 +422,9 @@ TEST_F(Process, LimitsOfOursStay) {
   const int status = in_a_fork([] {
     const rlimit ours{rlim_t(900) << 20, rlim_t(1000) << 20};
     setrlimit(RLIMIT_AS, &ours);
-    const std::string show = "ulimit -Sv; ulimit -Hv; ulimit -Hc";
+    const std::string show = "ulimit -Sv; ulimit -Hv";
     const auto inherited = shell(show), raised = shell(show, {.memory_bytes = uint64_t(950) << 20});
-    return inherited->output == "921600\n1024000\n0\n" && raised->output == "921600\n972800\n0\n" ? 0 : 1;
+    return inherited->output == "921600\n1024000\n" && raised->output == "921600\n972800\n" ? 0 : 1;
   });
   EXPECT_EQ(status, 0);
 }
@@ -403,8 +446,10 @@ TEST_F(Process, BothListingsFindTheSameDescendants) {
     EXPECT_TRUE(shell("sleep 60 & (sleep 60 & sleep 60; :) & read line <end; :", {.folder = directory / ""}).ok());
   });
   const auto found = [](ProcessListing listing) {
-    std::vector<pid_t> pids(100);
-    pids.resize(find_descendants(getpid(), pids, listing));
+    std::vector<FoundProcess> processes(100);
+    processes.resize(find_descendants(getpid(), processes, listing));
+    std::vector<pid_t> pids;
+    for (const FoundProcess& process : processes) pids.push_back(process.pid);
     std::sort(pids.begin(), pids.end());
     return pids;
   };

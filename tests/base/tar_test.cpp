@@ -60,7 +60,7 @@ TEST(Tar, ReadsFilesInAnyPieces) {
 }
 
 TEST(Tar, LongNames) {
-  const std::string name = std::string(150, 'd') + "/model.py";
+  const std::string name = std::string(150, 'd').append("/model.py");
   const std::string record = fmt::format(" path={}\n", name);
   const std::string pax = fmt::format("{}{}", record.size() + 3, record);
   EXPECT_THAT(read(entry("././@LongLink", name + '\0', 'L') + entry("short", "1") + end).files,

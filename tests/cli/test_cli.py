@@ -269,6 +269,39 @@ def test_emit_prints_a_schedule_or_a_plan() -> None:
         assert (result.returncode, result.stdout) == (2, "") and "error: " in result.stderr
 
 
+@pytest.mark.parametrize("program", EXAMPLES, ids=lambda path: Path(path).stem)
+def test_emit_follows_the_schedule_it_printed(program: Path, tmp_path: Path) -> None:
+    schedule = tmp_path / "schedule"
+    assert lightline("emit", program, "--schedule", "-o", schedule).returncode == 0
+    followed = lightline("emit", program, "--c", "--with-schedule", schedule)
+    assert followed.returncode == 0 and followed.stdout == lightline("emit", program, "--c").stdout
+
+
+def test_emit_follows_another_schedule(tmp_path: Path) -> None:
+    loops = "schedule matmul {\n  kernel {\n    c: for i, j, k\n  }\n}\n"
+    result = lightline("emit", MATMUL, "--c", "--with-schedule", "-", text=loops)
+    assert result.returncode == 0 and "ll_multiply" not in result.stdout
+    assert "ll_multiply" in lightline("emit", MATMUL, "--c").stdout
+    assert "--with-schedule" in complete_in_bash(["lightline", "emit", "--wi"])
+
+
+def test_emit_refuses_bad_schedules(tmp_path: Path) -> None:
+    schedule = tmp_path / "bad"
+    cases = {
+        "schedule matmul {\n  kernel {\n    c: for i, j, q\n  }\n}\n": ":3:18: error: ",
+        "schedule matmul {\n  kernel {\n    c: for i, j\n  }\n}\n": ": error: 'c' needs a loop over",
+        "schedule matmul {\n  kernel {\n    c: for k, i, j\n  }\n}\n": ": error: 'c' has an order of loops that",
+    }
+    for text, message in cases.items():
+        schedule.write_text(text)
+        result = lightline("emit", MATMUL, "--c", "--with-schedule", schedule)
+        assert (result.returncode, result.stdout) == (2, "") and result.stderr.startswith(f"{schedule}{message}")
+    unused = [["--c", "--with-schedule", tmp_path / "none"], ["--with-schedule", schedule]]
+    for arguments in [*unused, ["--plan", "--with-schedule", schedule]]:
+        assert lightline("emit", MATMUL, *arguments).returncode == 2
+    assert lightline("emit", "-", "--c", "--with-schedule", "-", text=ADD).returncode == 2
+
+
 def test_emit_failures(broken: Path, tmp_path: Path) -> None:
     assert lightline("emit", broken, "--c").returncode == 2
     result = lightline("emit", MATMUL, "--c", "-o", tmp_path / "no" / "folder.c")

@@ -20,6 +20,7 @@
 #include "loops/ir/parse.h"
 #include "loops/ir/print.h"
 #include "loops/ir/verify.h"
+#include "loops/plan/planned.h"
 #include "ops/lower/lower.h"
 
 namespace lightline::fuzz {
@@ -156,6 +157,40 @@ inline void run_loops(std::string_view input) {
   for (const loops::ArrayId id : program->inputs)
     inputs.push_back(random_tensor(program->arrays[id].dtype, program->arrays[id].shape, 1 + inputs.size(), 5));
   LL_CHECK(in_words(loops::interpret(*program, inputs)));
+}
+
+// A program, then a schedule or a plan for it: refused in words, or it prints as text that parses to itself. What
+// emitted C can follow is planned.
+inline void run_schedule(std::string_view input) {
+  namespace plan = loops::plan;
+  const auto in_words = [](const auto& result) {
+    return result.ok() || (!result.error().message.empty() && result.error().code != ErrorCode::internal);
+  };
+  const size_t end = input.find("\n}\n");
+  if (end == std::string_view::npos) return;
+  const std::string_view source = input.substr(0, end + 3), text = input.substr(end + 3);
+  const Result<loops::Program> program = loops::parse_and_verify(source, "program");
+  if (!program.ok() || !is_tiny(*program)) return;
+  if (text.starts_with("plan")) {
+    const Result<plan::Plan> parsed = plan::parse_plan(*program, text, "input");
+    LL_CHECK(in_words(parsed));
+    if (!parsed.ok()) return;
+    const Status verified = plan::verify(*program, *parsed);
+    LL_CHECK(in_words(verified));
+    if (!verified.ok()) return;
+    const Result<plan::Plan> again = plan::parse_plan(*program, plan::print(*program, *parsed), "printed");
+    LL_CHECK(again.ok() && *again == *parsed);
+    return;
+  }
+  const Result<plan::Schedule> parsed = plan::parse_schedule(*program, text, "input");
+  LL_CHECK(in_words(parsed));
+  if (!parsed.ok()) return;
+  const Status verified = plan::verify(*program, *parsed);
+  LL_CHECK(in_words(verified));
+  if (!verified.ok()) return;
+  const Result<plan::Schedule> again = plan::parse_schedule(*program, plan::print(*program, *parsed), "printed");
+  LL_CHECK(again.ok() && *again == *parsed);
+  LL_CHECK(in_words(plan::plan_program(*program, *parsed)));
 }
 
 // Python source of a captured program: refused in words, or a graph that lowers or is refused in words.

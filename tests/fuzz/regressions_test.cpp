@@ -21,7 +21,8 @@ const Target targets[] = {{"npy", run_npy},
                           {"loops", run_loops},
                           {"fx_text", run_fx_text},
                           {"tar", run_tar},
-                          {"stablehlo", run_stablehlo}};
+                          {"stablehlo", run_stablehlo},
+                          {"schedule", run_schedule}};
 
 // Raw bytes: read_file would undo the compression that is under test.
 std::string raw_bytes(const std::filesystem::path& path) {

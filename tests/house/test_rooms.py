@@ -53,6 +53,7 @@ def test_every_room_has_one_charter_that_says_what_it_may_use() -> None:
         said = re.search(r"May use: ([^.]*)\.", charters[0])
         assert said is not None, f"the charter of {room} does not say what it may use"
         if not uses:
+            assert said.group(1) == "the standard library and small libraries", f"{room} uses no room, its charter does"
             continue
         if said.group(1) == "every room but cli":
             assert sorted(uses) == sorted(set(rooms()) - {"cli", room})

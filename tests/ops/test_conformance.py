@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from lightline_under_test import BINARY, SEED
-from runner import record, run
+from runner import case_files, record, run
 
 HERE = Path(__file__).resolve().parent
 BUILD = BINARY.parent
-FAMILIES = sorted(path.stem.removeprefix("cases_") for path in (HERE / "conformance").glob("cases_*.py"))
+FAMILIES = case_files(HERE / "conformance", "cases_")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

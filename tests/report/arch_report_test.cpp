@@ -102,7 +102,9 @@ TEST(OperatorsReport, Json) {
   int proved = 0;
   const Json json = parsed(text);
   for (const Json& entry : json["operators"]) {
-    if (entry["name"] == "relu") EXPECT_EQ(entry["proved"], Json::array({"f32", "bf16"}));
+    if (entry["name"] == "relu") {
+      EXPECT_EQ(entry["proved"], Json::array({"f32", "bf16"}));
+    }
     proved += entry["proved"].empty() ? 0 : 1;
   }
   EXPECT_EQ(proved, 1);

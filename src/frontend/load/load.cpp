@@ -112,9 +112,4 @@ Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std:
   return graph;
 }
 
-Result<graph::Graph> load_graph(const std::string& path, ExportForm form) {
-  LL_TRY(const std::string content, is_sample_folder(path) ? read_sample(path) : read_file(path));
-  return parse_graph(content, form, path);
-}
-
 }  // namespace lightline::frontend

@@ -31,11 +31,9 @@ bool is_corpus(const std::string& path);
 Status for_each_program(const std::string& path, ExportForm form,
                         const std::function<Status(const CorpusEntry&)>& entry);
 
-// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the folder or text of a
-// GraphNet sample.
-Result<graph::Graph> load_graph(const std::string& path, ExportForm form);
 // Whether a text is for one of the front ends; the others are loops.
 bool is_foreign(std::string_view content);
+// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the text of a GraphNet sample.
 Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std::string_view file);
 
 }  // namespace lightline::frontend

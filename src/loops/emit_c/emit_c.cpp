@@ -279,7 +279,16 @@ class ProgramWriter {
   std::string tables_;
 };
 
-std::string translation_unit(std::vector<PlannedProgram> planned, std::string_view symbol) {
+// The product stands once in the text, so that all programs are planned for one blocking.
+const ProductBlocking& blocking_of(const std::vector<PlannedProgram>& planned) {
+  const ProductBlocking& first = planned[0].stepped.target.product;
+  for (const PlannedProgram& each : planned) LL_CHECK(each.stepped.target.product == first);
+  return first;
+}
+
+}  // namespace
+
+std::string emit_c(std::vector<PlannedProgram> planned, std::string_view symbol) {
   StepFunctions functions;
   std::string text;
   for (size_t i = 0; i < planned.size(); ++i) {
@@ -290,13 +299,10 @@ std::string translation_unit(std::vector<PlannedProgram> planned, std::string_vi
   for (const std::string_view part : {prelude_base, prelude_narrow, prelude_math, prelude_special}) prelude += part;
   const auto uses = [&](std::string_view word) { return functions.text().find(word) != std::string::npos; };
   if (uses("ll_byte_ones")) prelude += prelude_hidden;
-  const ProductBlocking& blocking = generic_cpu().product;
-  if (uses("ll_multiply_f32")) prelude += product_prelude(blocking, "float", "f32");
-  if (uses("ll_multiply_f64")) prelude += product_prelude(blocking, "double", "f64");
+  for (const auto& [type, suffix] : {std::pair("float", "f32"), std::pair("double", "f64")})
+    if (uses(fmt::format("ll_multiply_{}", suffix))) prelude += product_prelude(blocking_of(planned), type, suffix);
   return prelude + indent(functions.text()) + text;
 }
-
-}  // namespace
 
 Result<std::string> emit_c(const Program& program, std::string_view symbol) {
   return emit_c(std::vector<const Program*>{&program}, symbol);
@@ -319,7 +325,7 @@ Result<std::string> emit_c(const std::vector<const Program*>& programs, const st
            schedules[i] == nullptr ? plan_program(*programs[i]) : plan_program(*programs[i], *schedules[i]));
     planned.push_back(std::move(each));
   }
-  return translation_unit(std::move(planned), symbol);
+  return emit_c(std::move(planned), symbol);
 }
 
 }  // namespace lightline::loops

@@ -14,6 +14,10 @@
 
 namespace lightline::loops {
 
+namespace plan {
+struct PlannedProgram;  // loops/plan/planned.h
+}
+
 // A complete C translation unit. Each program becomes `int NAME(const struct ll_host*, const void* const* inputs,
 // void* const* outputs)`; NAME is `symbol` for one program, `symbol_0`, `symbol_1`, ... for several.
 Result<std::string> emit_c(const Program& program, std::string_view symbol = "lightline_main");
@@ -23,5 +27,7 @@ Result<std::string> emit_c(const Program& program, const plan::Schedule& schedul
                            std::string_view symbol = "lightline_main");
 Result<std::string> emit_c(const std::vector<const Program*>& programs,
                            const std::vector<const plan::Schedule*>& schedules, std::string_view symbol);
+// What has been planned, for one target.
+std::string emit_c(std::vector<plan::PlannedProgram> planned, std::string_view symbol);
 
 }  // namespace lightline::loops

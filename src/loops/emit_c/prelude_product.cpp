@@ -133,9 +133,20 @@ std::string register_text(const plan::ProductBlocking& blocking) {
   return text + "#endif\n";
 }
 
+// What the text takes for granted of the figures: shifts, powers of ten, panels that start at whole vectors.
+void check_figures(const plan::ProductBlocking& blocking) {
+  constexpr int panel_alignment = 64;  // bytes
+  for (const auto& registers : blocking.registers)
+    LL_CHECK(std::has_single_bit(uint32_t(registers.vector_bytes)) && registers.vector_bytes <= panel_alignment);
+  LL_CHECK(blocking.registers.back().instruction_set.empty());
+  LL_CHECK(std::has_single_bit(uint64_t(blocking.most_packed_elements)));
+  LL_CHECK(std::pow(10.0, std::round(std::log10(blocking.parallel_products))) == blocking.parallel_products);
+}
+
 }  // namespace
 
 std::string product_prelude(const plan::ProductBlocking& blocking, std::string_view type, std::string_view suffix) {
+  check_figures(blocking);
   const auto number = [](int64_t value) { return std::to_string(value); };
   const std::pair<std::string_view, std::string> values[] = {
       {"@REGISTERS@", register_text(blocking)},

@@ -7,10 +7,10 @@
 namespace lightline::loops::c {
 namespace {
 
-std::string ceil_div(const std::string& a, int64_t b) {
+std::string ceil_div_text(const std::string& a, int64_t b) {
   return b == 1 ? a : fmt::format("-ll_floor_div(-({}), {})", a, b);
 }
-std::string floor_div(const std::string& a, int64_t b) {
+std::string floor_div_text(const std::string& a, int64_t b) {
   return b == 1 ? a : fmt::format("ll_floor_div({}, {})", a, b);
 }
 
@@ -42,11 +42,11 @@ void write_row(Nodes& nodes, Writer& writer, const Row& row) {
     const std::string at = writer.value(rest);
     const std::string last = fmt::format("({} - {})", guard.constant - 1, at);
     if (step > 0) {
-      text += fmt::format("{} = ll_max_index({}, {});\n", low, low, ceil_div(fmt::format("-{}", at), step));
-      text += fmt::format("{} = ll_min_index({}, {} + 1);\n", high, high, floor_div(last, step));
+      text += fmt::format("{} = ll_max_index({}, {});\n", low, low, ceil_div_text(fmt::format("-{}", at), step));
+      text += fmt::format("{} = ll_min_index({}, {} + 1);\n", high, high, floor_div_text(last, step));
     } else {
-      text += fmt::format("{} = ll_max_index({}, {});\n", low, low, ceil_div("-" + last, -step));
-      text += fmt::format("{} = ll_min_index({}, {} + 1);\n", high, high, floor_div(at, -step));
+      text += fmt::format("{} = ll_max_index({}, {});\n", low, low, ceil_div_text("-" + last, -step));
+      text += fmt::format("{} = ll_min_index({}, {} + 1);\n", high, high, floor_div_text(at, -step));
     }
   }
   writer.line(fmt::format("int64_t {} = {}, {} = {};\n{}{} = ll_min_index({}, {});\n{} = ll_max_index({}, {});", low,

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <numbers>
+#include <type_traits>
 
 #include "base/maths.h"
 
@@ -13,23 +14,29 @@ namespace lightline::loops::scalar {
 
 using Complex = std::complex<float>;
 
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  return false;
+}
+
 // NaN if either is NaN.
 template <class T>
 T minimum(T a, T b) {
-  return a != a || a < b ? a : (b != b || b < a ? b : a);
+  return is_nan(a) || a < b ? a : (is_nan(b) || b < a ? b : a);
 }
 template <class T>
 T maximum(T a, T b) {
-  return a != a || a > b ? a : (b != b || b > a ? b : a);
+  return is_nan(a) || a > b ? a : (is_nan(b) || b > a ? b : a);
 }
 // The other one if one is NaN.
 template <class T>
 T minimum_number(T a, T b) {
-  return b != b || a < b ? a : (a != a || b < a ? b : a);
+  return is_nan(b) || a < b ? a : (is_nan(a) || b < a ? b : a);
 }
 template <class T>
 T maximum_number(T a, T b) {
-  return b != b || a > b ? a : (a != a || b > a ? b : a);
+  return is_nan(b) || a > b ? a : (is_nan(a) || b > a ? b : a);
 }
 
 template <class T>

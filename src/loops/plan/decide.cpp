@@ -39,14 +39,15 @@ class Decider : public Decisions {
   Decider(SteppedProgram& stepped, const ArrayUses& uses)
       : stepped_(stepped), program_(stepped.program), target_(stepped.target), uses_(uses) {}
 
-  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int nodes) override {
+  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int nodes) override {
     const bool is_rounded = compute_type(folded.accumulator) != folded.accumulator;
     const bool is_position = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
-    return !folded.reduced.empty() && !is_position && !is_rounded && points <= target_.most_written_out_points &&
-           points * nodes <= target_.largest_written_out_nodes;
+    return !folded.reduced.empty() && !is_position && !is_rounded && points <= target_.most_unrolled_points &&
+           points * nodes <= target_.largest_unrolled_nodes;
   }
 
   Status order(FoldedCompute& folded) override {
+    measure(stepped_, folded);
     choose_order(stepped_, folded);
     return Ok{};
   }

@@ -15,8 +15,8 @@ class Decisions {
   virtual ~Decisions() = default;
 
   // Whether a reduction becomes one expression: so many points, each of so many nodes.
-  virtual Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int nodes) = 0;
-  // The order of the loops, and how the innermost one runs.
+  virtual Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int nodes) = 0;
+  // Measures the compute where that matters, and sets the order of its loops and how the innermost one runs.
   virtual Status order(FoldedCompute& folded) = 0;
   // Whether readers compute the array themselves.
   virtual Result<bool> folds(const Compute& compute, const FoldedCompute& folded) = 0;

@@ -8,28 +8,20 @@
 namespace lightline::loops::plan {
 namespace {
 
-constexpr int64_t most_points_written_out = 4096;
-
 class Follower : public Decisions {
  public:
   Follower(SteppedProgram& stepped, const Schedule& schedule)
       : stepped_(stepped), schedule_(schedule), table_(stepped.program) {
-    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.written_out);
+    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
     for (size_t k = 0; k < schedule.kernels.size(); ++k)
       for (size_t s = 0; s < schedule.kernels[k].statements.size(); ++s)
         lines_.emplace(schedule.kernels[k].statements[s].statement, Line{k, s});
   }
 
-  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int) override {
+  Result<bool> unrolls(const FoldedCompute& folded, int64_t, int) override {
     const auto line = lines_.find(folded.statement);
     const auto own = folded_.find(folded.statement);
-    const bool wanted =
-        own != folded_.end() ? own->second : line != lines_.end() && scheduled(line->second).written_out;
-    if (wanted && reduces_in_order(folded))
-      return refuse(folded.statement, "can not be unrolled: its reduction keeps the order of its points");
-    if (wanted && points > most_points_written_out)
-      return refuse(folded.statement,
-                    fmt::format("can not be unrolled: that would be more than {} points", most_points_written_out));
+    const bool wanted = own != folded_.end() ? own->second : line != lines_.end() && scheduled(line->second).unrolled;
     return wanted;
   }
 
@@ -40,6 +32,7 @@ class Follower : public Decisions {
 
   // ---- loops ----
   Status order(FoldedCompute& folded) override {
+    measure(stepped_, folded);
     const auto found = lines_.find(folded.statement);
     if (found == lines_.end()) return Ok{};
     const std::vector<Loop>& loops = scheduled(found->second).loops;
@@ -55,8 +48,6 @@ class Follower : public Decisions {
       const bool is_reduced = std::ranges::find(folded.reduced, var) != folded.reduced.end();
       (is_reduced ? reduced : parallel).push_back(var);
     }
-    if (reduces_in_order(folded) && reduced != folded.reduced)
-      return refuse(folded.statement, "reduces in the order of its text: its reduced indices can not be reordered");
     folded.reduced = reduced;
     if (is_product && tiles.empty()) return Ok{};  // `place` has the roles of its indices
     if (is_product) return refuse(folded.statement, "is a packed product, whose tiles emitted C chooses itself");
@@ -89,7 +80,7 @@ class Follower : public Decisions {
       const std::vector<VarId> domain = looping_vars(stepped_, *scatter);
       bool same = loops.size() == domain.size();
       for (size_t i = 0; same && i < loops.size(); ++i)
-        same = loops[i].step == 1 && loops[i].index == stepped_.own_index.at(domain[i]);
+        same = loops[i] == Loop{.index = stepped_.own_index.at(domain[i])};
       if (!same) return refuse(statement, "writes in the order of its domain: its loops can not be changed");
     }
     slot(line) = std::move(step);
@@ -151,7 +142,8 @@ class Follower : public Decisions {
       folded.tile = is_cut ? loops[outer.size()].step : stepped_.nodes.extent(row);
       const size_t inside = outer.size() + (is_cut ? 1 : 0);
       return loops.size() == inside + reduced + 1 && runs_at(inside, folded.reduced) &&
-             is(loops.size() - 1, row, false) && folded.tile * 16 <= stepped_.target.stack_bytes;
+             is(loops.size() - 1, row, false) &&
+             folded.tile * stepped_.target.largest_total_bytes <= stepped_.target.stack_bytes;
     }
     if (folded.scan != none || parallel < 2 || loops.size() != parallel + 2) return false;  // blocks of two loops
     const VarId along = folded.loops[parallel - 2], row = folded.loops.back();

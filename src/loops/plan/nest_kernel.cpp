@@ -80,7 +80,8 @@ class NestPlanner {
   // ---- tasks ----
   bool is_parallel() {
     double work = 0;
-    for (const Member& member : members()) work += member.folded.points * std::max(1.0, member.folded.cost / 4.0);
+    for (const Member& member : members())
+      work += member.folded.points * std::max(1.0, member.folded.cost / target_.light_point_work);
     return work > target_.parallel_points;
   }
 
@@ -148,7 +149,7 @@ class NestPlanner {
     kernel_.form = NestForm::rows;
     kernel_.inner = &row;
     const int64_t extent = nodes().extent(row.var);
-    if (extent < 2 * target_.row_piece_elements) return;
+    if (extent < target_.fewest_row_pieces * target_.row_piece_elements) return;
     kernel_.piece = target_.row_piece_elements;
     kernel_.pieces = pieces_of(extent, kernel_.piece);
   }

@@ -30,12 +30,14 @@ class PlanVerifier {
     if (plan.axes.size() != kernel.statements.size())
       return wrong(kernel.statements[0].statement, "stands in a kernel whose plan has axes for other statements");
     for (const ReductionPlace& place : plan.reductions) LL_DO(check_reduction(kernel, plan, place));
+    for (const Phase& phase : plan.phases)
+      for (const PhasePart& part : phase.parts) LL_DO(check_part(plan, part));
     for (size_t s = 0; s < kernel.statements.size(); ++s) {
       LL_DO(check_axes(kernel.statements[s], plan, plan.axes[s]));
       if (s > 0) LL_DO(check_shared(kernel, plan, s));
     }
     if (kernel.kind != KernelKind::repeat) LL_DO(check_phases(kernel, plan));
-    for (const Staged& staged : plan.staged) LL_DO(check_staged(kernel, staged));
+    for (const Staged& staged : plan.staged) LL_DO(check_staged(kernel, plan, staged));
     return Ok{};
   }
 
@@ -176,14 +178,26 @@ class PlanVerifier {
     return Ok{};
   }
 
-  // ---- reductions and stages ----
+  // ---- reductions ----
+  bool is_reduction(const ScheduledStatement& each) const {
+    const auto* compute = std::get_if<Compute>(&table_[each.statement].node);
+    return compute != nullptr && !compute->reduced.empty() && !each.unrolled;
+  }
+
+  // Only a reduction that comes together in blocks has a second step.
+  Status check_part(const KernelPlan& plan, const PhasePart& part) const {
+    if (part.part != Part::partial && part.part != Part::combine) return Ok{};
+    if (std::ranges::find(plan.reductions, part.statement, &ReductionPlace::statement) != plan.reductions.end())
+      return Ok{};
+    if (part.statement >= table_.size()) return Ok{};  // check_phases says so
+    return wrong(part.statement, fmt::format("runs {}, but no reduction of it has a place", name(part.part)));
+  }
+
   Status check_reduction(const ScheduledKernel& kernel, const KernelPlan& plan, const ReductionPlace& place) const {
     const ScheduledStatement* each = find(kernel, place.statement);
     if (place.statement >= table_.size() || each == nullptr)
       return Error{ErrorCode::range, "a reduction of another kernel has a place", "", {}};
-    const auto* compute = std::get_if<Compute>(&table_[place.statement].node);
-    if (compute == nullptr || compute->reduced.empty() || each->written_out)
-      return wrong(place.statement, "has a place for a reduction, but reduces nothing");
+    if (!is_reduction(*each)) return wrong(place.statement, "has a place for a reduction, but reduces nothing");
     if (std::ranges::count(plan.reductions, place.statement, &ReductionPlace::statement) > 1)
       return wrong(place.statement, "has two places for its reduction");
     const bool is_combined = std::ranges::any_of(plan.phases, [&](const Phase& phase) {
@@ -195,22 +209,73 @@ class PlanVerifier {
     return Ok{};
   }
 
-  Status check_staged(const ScheduledKernel& kernel, const Staged& staged) const {
-    const auto is_made = [&](ArrayId array) {
-      return array < program_.arrays.size() && find(kernel, table_.definition_of(array)) != nullptr;
-    };
-    const bool is_read = staged.array < program_.arrays.size() &&
-                         std::ranges::any_of(kernel.statements, [&](const ScheduledStatement& each) {
+  // ---- stages ----
+  Status check_staged(const ScheduledKernel& kernel, const KernelPlan& plan, const Staged& staged) const {
+    const bool is_known = staged.array < program_.arrays.size();
+    const bool is_read = is_known && std::ranges::any_of(kernel.statements, [&](const ScheduledStatement& each) {
                            return reads_.reads(each.statement, staged.array);
                          });
-    if (!is_made(staged.array) && !is_read)
+    if (!is_read && !is_made(kernel, staged.array))
       return Error{ErrorCode::range, "an array is staged that the kernel neither computes nor reads", "", {}};
-    if (staged.in_place_of != none && !is_made(staged.in_place_of))
-      return Error{ErrorCode::range,
-                   fmt::format("'{}' is staged in the place of an array that the kernel does not compute",
-                               table_.array_text(staged.array)),
-                   "",
-                   {}};
+    if (std::ranges::count(plan.staged, staged.array, &Staged::array) > 1)
+      return wrong_stage(staged, "is staged twice");
+    LL_DO(check_stage_size(kernel, staged));
+    return staged.in_place_of == none ? Status(Ok{}) : check_host(kernel, staged);
+  }
+
+  bool is_made(const ScheduledKernel& kernel, ArrayId array) const {
+    return array < program_.arrays.size() && find(kernel, table_.definition_of(array)) != nullptr;
+  }
+  Error wrong_stage(const Staged& staged, std::string_view reason) const {
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.array_text(staged.array), reason), "", {}};
+  }
+
+  // No more than there is, and no less than what an iteration keeps of it.
+  Status check_stage_size(const ScheduledKernel& kernel, const Staged& staged) const {
+    if (staged.elements == AxisUse::any) return Ok{};
+    const int64_t all = size_of(program_.arrays[staged.array].shape);
+    if (staged.elements < 0 || staged.elements > all)
+      return wrong_stage(staged, fmt::format("has {} elements staged of {}", staged.elements, all));
+    const ScheduledStatement* made = find(kernel, table_.definition_of(staged.array));
+    if (made == nullptr) return Ok{};
+    for (const Residency& kept : made->residency) {
+      if (kept.array != staged.array || kept.index != none || kept.level > Level::local) continue;
+      const int64_t needed = kept_elements(*made, kept);
+      if (staged.elements < needed)
+        return wrong_stage(staged,
+                           fmt::format("has {} elements staged, but is kept {} at a time", staged.elements, needed));
+    }
+    return Ok{};
+  }
+
+  // What one iteration of the loop makes of a statement's result: whole dimensions, but for those that the loop and
+  // those around it go through.
+  int64_t kept_elements(const ScheduledStatement& made, const Residency& kept) const {
+    Shape extents = program_.arrays[kept.array].shape;
+    const size_t loops = kept.loop == Residency::whole_kernel ? 0 : size_t(kept.loop) + 1;
+    for (size_t level = 0; level < loops; ++level)
+      if (made.loops[level].index < extents.size()) extents[made.loops[level].index] = made.loops[level].step;
+    return size_of(extents);
+  }
+
+  // In the memory of an array that is computed later, that is large enough, and after which nobody reads it.
+  Status check_host(const ScheduledKernel& kernel, const Staged& staged) const {
+    if (!is_made(kernel, staged.in_place_of))
+      return wrong_stage(staged, "is staged in the place of an array that the kernel does not compute");
+    const Array &array = program_.arrays[staged.array], &host = program_.arrays[staged.in_place_of];
+    const std::string host_text = table_.array_text(staged.in_place_of);
+    if (staged.array == staged.in_place_of) return wrong_stage(staged, "is staged in its own place");
+    const int64_t elements = staged.elements == AxisUse::any ? size_of(array.shape) : staged.elements;
+    if (elements * byte_size(array.dtype) > size_of(host.shape) * byte_size(host.dtype))
+      return wrong_stage(staged, fmt::format("is staged in the place of '{}', which is smaller", host_text));
+    bool is_computed = false;
+    for (const ScheduledStatement& each : kernel.statements) {
+      const bool is_made_here = each.statement == table_.definition_of(staged.array);
+      if (is_computed && (is_made_here || reads_.reads(each.statement, staged.array)))
+        return wrong(each.statement, fmt::format("finds '{}' in place of '{}', in whose memory that was staged",
+                                                 host_text, table_.array_text(staged.array)));
+      is_computed |= each.statement == table_.definition_of(staged.in_place_of);
+    }
     return Ok{};
   }
 

@@ -17,18 +17,21 @@ class Collector : public Decisions {
   Collector(SteppedProgram& stepped, const ArrayUses& uses, const Schedule& schedule)
       : stepped_(stepped), uses_(uses), table_(stepped.program) {
     for (const ScheduledKernel& kernel : schedule.kernels)
-      for (const ScheduledStatement& each : kernel.statements) written_out_[each.statement] = each.written_out;
+      for (const ScheduledStatement& each : kernel.statements) unrolled_[each.statement] = each.unrolled;
     for (const FoldedStatement& each : schedule.folded) {
-      written_out_[each.statement] = each.written_out;
+      unrolled_[each.statement] = each.unrolled;
       folded_.insert(each.statement);
     }
   }
 
-  Result<bool> writes_out(const FoldedCompute& folded, int64_t points, int) override {
-    const auto found = written_out_.find(folded.statement);
-    const bool wanted = found != written_out_.end() && found->second;
-    if (wanted && points > most_points)
-      return wrong(folded.statement, fmt::format("can not be unrolled: it has more than {} points", most_points));
+  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int) override {
+    const auto found = unrolled_.find(folded.statement);
+    const bool wanted = found != unrolled_.end() && found->second;
+    if (wanted && reduces_in_order(folded))
+      return wrong(folded.statement, "can not be unrolled: its reduction keeps the order of its points");
+    if (wanted && points > unrolled_points_limit)
+      return wrong(folded.statement,
+                   fmt::format("can not be unrolled: it has more than {} points", unrolled_points_limit));
     return wanted;
   }
   Status order(FoldedCompute&) override { return Ok{}; }
@@ -47,31 +50,35 @@ class Collector : public Decisions {
     computes.emplace(statement, std::move(folded));
     return Ok{};
   }
-  Status place(StatementId, Step) override { return Ok{}; }
+  Status place(StatementId statement, Step step) override {
+    if (auto* scatter = std::get_if<ScatterStep>(&step.node)) scatters.emplace(statement, std::move(*scatter));
+    return Ok{};
+  }
 
   Error wrong(StatementId statement, std::string_view reason) const {
     return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
   }
 
   std::unordered_map<StatementId, FoldedCompute> computes;
-  static constexpr int64_t most_points = 4096;
+  std::unordered_map<StatementId, ScatterStep> scatters;
 
  private:
   SteppedProgram& stepped_;
   const ArrayUses& uses_;
   StatementTable table_;
   std::unordered_set<StatementId> folded_;
-  std::unordered_map<StatementId, bool> written_out_;
+  std::unordered_map<StatementId, bool> unrolled_;
 };
 
-class SharingCheck {
+class OrderCheck {
  public:
-  SharingCheck(const SteppedProgram& stepped, const Collector& collected)
+  OrderCheck(const SteppedProgram& stepped, const Collector& collected)
       : stepped_(stepped), nodes_(stepped.nodes), collected_(collected), table_(stepped.program) {}
 
   Status run(const ScheduledKernel& kernel) const {
     for (size_t reader = 0; reader < kernel.statements.size(); ++reader) {
       LL_DO(check_past(kernel.statements[reader]));
+      LL_DO(check_points(kernel, kernel.statements[reader]));
       size_t shared = SIZE_MAX;  // by all from the producer to the reader
       for (size_t producer = reader; producer-- > 0;) {
         shared = std::min<size_t>(shared, kernel.statements[producer + 1].shared);
@@ -145,6 +152,8 @@ class SharingCheck {
       if (loop.index == scan && loop.step == 1) return Ok{};
       if (loop.index == scan) continue;  // over tiles: the loops inside still run around single steps
       bool stays = true;
+      if (loop.index >= folded->dims.size())
+        return collected_.wrong(each.statement, "reduces around its scan, whose past is then not finished");
       for_each_load_of(folded->result, folded->body, [&](const Node& load) {
         stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
       });
@@ -152,6 +161,51 @@ class SharingCheck {
         return collected_.wrong(each.statement,
                                 fmt::format("reads its own past at other points of '{}', which runs around its scan",
                                             table_.own_indices(each.statement)[loop.index].name));
+    }
+    return Ok{};
+  }
+
+  // Where the first of equal values is wanted, or every step rounds, points come in the order of the text. So do writes
+  // to one element, if the last one stays.
+  Status check_points(const ScheduledKernel& kernel, const ScheduledStatement& each) const {
+    const auto scatter = collected_.scatters.find(each.statement);
+    if (scatter != collected_.scatters.end())
+      return check_text_order(each, ordered_writes(scatter->second), "writes in the order of its domain");
+    const FoldedCompute* folded = compute(each);
+    if (folded == nullptr || folded->reducer == Reducer::none || !reduces_in_order(*folded)) return Ok{};
+    if (kernel.kind == KernelKind::product)
+      return collected_.wrong(each.statement, "rounds as it sums, in the order of its text: that is no packed product");
+    std::vector<uint32_t> reduced;
+    for (const VarId var : folded->reduced) reduced.push_back(stepped_.own_index.at(var));
+    return check_text_order(each, reduced, "reduces in the order of its text");
+  }
+
+  // The indices of a scatter along which the order of writes matters: not those that tell elements apart.
+  std::vector<uint32_t> ordered_writes(const ScatterStep& step) const {
+    std::vector<uint32_t> ordered;
+    const DType dtype = stepped_.program.arrays[step.result].dtype;
+    if (step.reducer != Reducer::set && compute_type(dtype) == dtype) return ordered;
+    for (const VarId var : step.domain)
+      if (std::ranges::none_of(step.target, [&](NodeId target) { return nodes_.is_var(target, var); }))
+        ordered.push_back(stepped_.own_index.at(var));
+    return ordered;
+  }
+
+  // Whether the loops over these indices go through their points in the order of the text: each with all its tiles
+  // inside those of the indices before it, and none turning.
+  Status check_text_order(const ScheduledStatement& each, const std::vector<uint32_t>& ordered,
+                          std::string_view reason) const {
+    const auto name_of = [&](const Loop& loop) { return table_.own_indices(each.statement)[loop.index].name; };
+    const Loop* before = nullptr;
+    for (const Loop& loop : each.loops) {
+      if (std::ranges::find(ordered, loop.index) == ordered.end()) continue;
+      if (loop.turning)
+        return collected_.wrong(each.statement,
+                                fmt::format("{}: its loop over '{}' can not turn", reason, name_of(loop)));
+      if (before != nullptr && loop.index < before->index)
+        return collected_.wrong(
+            each.statement, fmt::format("{}: '{}' can not run inside '{}'", reason, name_of(loop), name_of(*before)));
+      before = &loop;
     }
     return Ok{};
   }
@@ -178,7 +232,7 @@ bool needs_no_kernel(const Program& program, const StatementTable& table, Statem
   return is_plain && size_of(program.arrays[results_of(node)[0]].shape) == 0;
 }
 
-std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool written_out) {
+std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled) {
   const std::vector<OwnIndex> indices = table.own_indices(statement);
   const bool is_compute = std::holds_alternative<Compute>(table[statement].node);
   const auto is_reduced = [&](const OwnIndex& index) { return is_compute && index.kind == IndexKind::reduce; };
@@ -186,7 +240,7 @@ std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId s
       std::ranges::any_of(indices, [&](const OwnIndex& index) { return is_reduced(index) && index.extent == 0; });
   std::vector<uint32_t> list;
   for (uint32_t i = 0; i < indices.size(); ++i)
-    if (indices[i].extent > 1 && !(is_reduced(indices[i]) && (written_out || is_empty))) list.push_back(i);
+    if (indices[i].extent > 1 && !(is_reduced(indices[i]) && (unrolled || is_empty))) list.push_back(i);
   return list;
 }
 
@@ -232,11 +286,12 @@ Schedule unfused_schedule(const Program& program) {
 }
 
 Status check_values(const Program& program, const Schedule& schedule) {
-  SteppedProgram stepped(program, generic_cpu());
+  constexpr Target any_machine;  // its figures are not asked
+  SteppedProgram stepped(program, any_machine);
   const ArrayUses uses = find_uses(program);
   Collector collected(stepped, uses, schedule);
   LL_DO(add_steps(stepped, uses, collected));
-  const SharingCheck check(stepped, collected);
+  const OrderCheck check(stepped, collected);
   for (const ScheduledKernel& kernel : schedule.kernels) LL_DO(check.run(kernel));
   return Ok{};
 }

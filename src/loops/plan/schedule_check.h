@@ -12,7 +12,7 @@ bool is_dead(const StatementTable& table, const ArrayUses& uses, StatementId sta
 // Whether a live statement is not computed: a table, or without elements.
 bool needs_no_kernel(const Program& program, const StatementTable& table, StatementId statement);
 // The own indices that need a loop.
-std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool written_out);
+std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled);
 
 // What a statement reads, with what is folded into it.
 class FoldedReads {
@@ -29,7 +29,8 @@ class FoldedReads {
 };
 
 // Rejects shared loops between an element and its reader at another iteration, scans that would not find their past,
-// and folding that would change what is checked when the program runs. The statements are known to fit.
+// reductions and writes whose order matters in another one, and folding that would change what is checked when the
+// program runs. The statements are known to fit. Asks nothing of a machine, nor whether opaque statements can run.
 Status check_values(const Program& program, const Schedule& schedule);
 
 }  // namespace lightline::loops::plan

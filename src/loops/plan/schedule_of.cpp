@@ -51,7 +51,7 @@ class ScheduleReader {
       const FoldedCompute& folded = step.computes[row.member];
       ScheduledStatement& each = scheduled.statements.emplace_back();
       each.statement = folded.statement;
-      each.written_out = folded.written_out;
+      each.unrolled = folded.unrolled;
       each.shared = row.shared;
       each.loops = order_of(folded, folded.tiled ? kernel.totals_row[row.member] : kernel.piece);
       keep(folded, row, kernel.tree.members[row.member], each);
@@ -111,7 +111,7 @@ class ScheduleReader {
     for (const FoldedCompute& folded : step.epilogue) {
       ScheduledStatement& each = scheduled.statements.emplace_back();
       each.statement = folded.statement;
-      each.written_out = folded.written_out;
+      each.unrolled = folded.unrolled;
       each.shared = uint32_t(order.size());
       for (const VarId var : order) {
         const auto level = std::ranges::find(step.folded.loops, var) - step.folded.loops.begin();

@@ -201,7 +201,7 @@ class ScheduleParser {
     }
     if (accept_option("share"))
       each.shared = uint32_t(std::min<int64_t>(parse_positive("a number of loops"), UINT32_MAX));
-    each.written_out = accept_option("unrolled");
+    each.unrolled = accept_option("unrolled");
     kernel.statements.push_back(std::move(each));
     plan_.kernels.back().axes.emplace_back();
   }

@@ -18,7 +18,7 @@ class SchedulePrinter {
                           : fmt::format("plan {} on {} {{", program_.name, plan_->target));
     ++depth_;
     for (const FoldedStatement& folded : schedule_.folded)
-      line(fmt::format("fold {}{}", table_.text(folded.statement), folded.written_out ? " unrolled" : ""));
+      line(fmt::format("fold {}{}", table_.text(folded.statement), folded.unrolled ? " unrolled" : ""));
     std::vector<StatementId> open;  // repeats
     for (size_t k = 0; k < schedule_.kernels.size(); ++k) {
       while (!open.empty() && open.back() != schedule_.kernels[k].inside) close(open);
@@ -67,8 +67,7 @@ class SchedulePrinter {
     for (const Loop& loop : each.loops) loops.push_back(loop_text(loop) + (loop.turning ? " turning" : ""));
     line(fmt::format("{}: {}{}{}", table_.text(each.statement),
                      loops.empty() ? "once" : fmt::format("for {}", fmt::join(loops, ", ")),
-                     each.shared == 0 ? "" : fmt::format(" share {}", each.shared),
-                     each.written_out ? " unrolled" : ""));
+                     each.shared == 0 ? "" : fmt::format(" share {}", each.shared), each.unrolled ? " unrolled" : ""));
     ++depth_;
     for (const Residency& kept : each.residency) {
       std::string text = fmt::format("keep {}", table_.array_text(kept.array));

@@ -46,12 +46,12 @@ class ScheduleVerifier {
     const auto* constant = std::get_if<Constant>(&table_[id].node);
     if (compute == nullptr && (constant == nullptr || constant->values.size() != 1))
       return wrong(id, "can not be folded: only maps and constants of one value can");
-    if (compute == nullptr) return folded.written_out ? wrong(id, "has no reduction to unroll") : Status(Ok{});
+    if (compute == nullptr) return folded.unrolled ? wrong(id, "has no reduction to unroll") : Status(Ok{});
     if (std::ranges::any_of(compute->loops, [&](IndexId i) { return program_.indices[i].kind == IndexKind::scan; }))
       return wrong(id, "can not be folded: it is a scan");
-    if (is_reduction(id) && !folded.written_out)
+    if (is_reduction(id) && !folded.unrolled)
       return wrong(id, "can not be folded: it is a reduction", "an unrolled reduction can");
-    if (!is_reduction(id) && folded.written_out) return wrong(id, "has no reduction to unroll");
+    if (!is_reduction(id) && folded.unrolled) return wrong(id, "has no reduction to unroll");
     if (use_of(id).reads == 0) return wrong(id, "can not be folded: nothing reads it");
     return Ok{};
   }
@@ -154,8 +154,8 @@ class ScheduleVerifier {
   Status check_loops(const ScheduledStatement& each) const {
     const StatementId id = each.statement;
     const std::vector<OwnIndex> indices = table_.own_indices(id);
-    if (each.written_out && !is_reduction(id)) return wrong(id, "has no reduction to unroll");
-    const std::vector<uint32_t> looping = looping_indices(table_, id, each.written_out);
+    if (each.unrolled && !is_reduction(id)) return wrong(id, "has no reduction to unroll");
+    const std::vector<uint32_t> looping = looping_indices(table_, id, each.unrolled);
     std::vector<int64_t> step(indices.size(), 0);  // of the last loop over each
     for (const Loop& loop : each.loops) {
       if (loop.index >= indices.size()) return wrong(id, fmt::format("has no index {}", loop.index));

@@ -12,7 +12,7 @@ namespace lightline::loops::plan {
 namespace {
 
 // An array that readers compute for themselves.
-struct Inlined {
+struct FoldedArray {
   std::vector<VarId> dims;
   NodeId body = none;
 };
@@ -25,7 +25,7 @@ class StepBuilder {
         stepped_(stepped),
         uses_(uses),
         decisions_(decisions),
-        inlined_(program_.arrays.size()) {}
+        folded_(program_.arrays.size()) {}
 
   Status run() { return block(none, program_.statements, stepped_.steps); }
 
@@ -36,11 +36,6 @@ class StepBuilder {
       statement_ = table_.id_of(&statement);
       if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
         const int number = opaque_count_++;
-        if (!has_opaque_builtin(opaque->name))
-          return Error{ErrorCode::unsupported,
-                       fmt::format("the opaque operation '{}' can not be executed", opaque->name),
-                       "see docs/loop-ir.md for those that can",
-                       {}};
         LL_DO(decisions_.place(statement_, Step{OpaqueStep{statement_, opaque, number}}));
         continue;
       }
@@ -107,7 +102,7 @@ class StepBuilder {
     const Literal outside = expr.has_fill                   ? expr.literal
                             : array.dtype == DType::boolean ? Literal::of_bool(false)
                                                             : Literal::of(int64_t(0));
-    const Inlined& source = inlined_[id];
+    const FoldedArray& source = folded_[id];
     if (source.body == none) return nodes().load(id, subscripts, inside, outside);
     if (inside != none && nodes().is_literal(inside) && nodes()[inside].literal.integer == 0)
       return nodes().literal(array.dtype, outside);
@@ -175,22 +170,21 @@ class StepBuilder {
       folded.body = expression(compute.body);
       if (folded.reducer != Reducer::none) LL_DO(reduce(folded));
     }
-    measure(stepped_, folded);
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
     if (folded.reducer == Reducer::none) {
       LL_TRY(const bool folds, decisions_.folds(compute, folded));
       if (folds) {
         const DType dtype = program_.arrays[folded.result].dtype;
-        inlined_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
-        stepped_.folded.push_back({statement_, folded.written_out});
+        folded_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
+        stepped_.folded.push_back({statement_, folded.unrolled});
         if (uses_.arrays[folded.result].others == 0) return Ok{};
       }
     }
     return decisions_.place(std::move(folded));
   }
 
-  // Converts to the accumulator's type, and writes out reductions of a few points.
+  // Converts to the accumulator's type, and unrolls reductions of a few points.
   Status reduce(FoldedCompute& folded) {
     const bool positions = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
     const bool extreme = folded.reducer == Reducer::max || folded.reducer == Reducer::min;
@@ -210,12 +204,12 @@ class StepBuilder {
       points = std::min(points * std::min(nodes().extent(var), most_points), most_points);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
-    LL_TRY(folded.written_out, decisions_.writes_out(folded, points, size));
-    if (folded.written_out || folded.reduced.empty()) write_out(folded, points);
+    LL_TRY(folded.unrolled, decisions_.unrolls(folded, points, size));
+    if (folded.unrolled || folded.reduced.empty()) unroll(folded, points);
     return Ok{};
   }
 
-  void write_out(FoldedCompute& folded, int64_t points) {
+  void unroll(FoldedCompute& folded, int64_t points) {
     const bool rounded = compute_type(folded.accumulator) != folded.accumulator;
     const DType result = program_.arrays[folded.result].dtype;
     const NodeId body = folded.body;
@@ -286,13 +280,12 @@ class StepBuilder {
     }
     const NodeId value = nodes().literal(array.dtype, constant.values[0]);
     if (size_of(array.shape) == 0 || decisions_.folds(constant, statement_)) {
-      inlined_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
+      folded_[constant.result] = {folded.dims, nodes().cast(array.dtype, value)};
       if (size_of(array.shape) == 0) return Ok{};
       stepped_.folded.push_back({statement_, false});
       if (uses_.arrays[constant.result].others == 0) return Ok{};
     }
     folded.body = value;
-    measure(stepped_, folded);
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
     return decisions_.place(std::move(folded));
@@ -318,13 +311,23 @@ class StepBuilder {
   SteppedProgram& stepped_;
   const ArrayUses& uses_;
   Decisions& decisions_;
-  std::vector<Inlined> inlined_;
+  std::vector<FoldedArray> folded_;
   std::unordered_map<IndexId, NodeId> index_;
   std::unordered_map<ExprId, NodeId> values_;
   StatementId statement_ = none;
   ArrayId result_ = none;
   int opaque_count_ = 0;
 };
+
+Status check_executable(const Program& program) {
+  for (const Opaque* opaque : opaque_statements(program))
+    if (!has_opaque_builtin(opaque->name))
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the opaque operation '{}' can not be executed", opaque->name),
+                   "see docs/loop-ir.md for those that can",
+                   {}};
+  return Ok{};
+}
 
 void collect(const std::vector<Statement>& statements, std::vector<const Opaque*>& list) {
   for (const Statement& statement : statements) {
@@ -340,6 +343,7 @@ Status add_steps(SteppedProgram& stepped, const ArrayUses& uses, Decisions& deci
 }
 
 Result<SteppedProgram> make_steps(const Program& program, const Target& target) {
+  LL_DO(check_executable(program));
   SteppedProgram stepped(program, target);
   const ArrayUses uses = find_uses(program);
   LL_DO(add_steps(stepped, uses, *decide(stepped, uses)));
@@ -347,6 +351,7 @@ Result<SteppedProgram> make_steps(const Program& program, const Target& target) 
 }
 
 Result<SteppedProgram> make_steps(const Program& program, const Schedule& schedule, const Target& target) {
+  LL_DO(check_executable(program));
   SteppedProgram stepped(program, target);
   LL_DO(add_steps(stepped, find_uses(program), *follow(stepped, schedule)));
   return stepped;

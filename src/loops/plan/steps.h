@@ -1,5 +1,5 @@
 // What is emitted, before how: a program as a list of steps over nodes. Dead statements are gone, views and cheap maps
-// are folded into their readers, small reductions are written out, contractions are found, and statements that can
+// are folded into their readers, small reductions are unrolled, contractions are found, and statements that can
 // share their outer loop stand in one step.
 //
 // Room loops/plan: which statements are one kernel, in which order their loops run, with which tiles, and where arrays
@@ -29,11 +29,11 @@ struct FoldedCompute {
   VarId scan = none;
   Reducer reducer = Reducer::none;
   DType accumulator = DType::f32;
-  NodeId body = none;        // with a reducer in the accumulator's compute type, else in the result's
-  double points = 1;         // of the domain, reduction included
-  int cost = 0;              // of one point
-  bool is_empty = false;     // nothing to reduce: every element is the reducer's empty value
-  bool written_out = false;  // it was a reduction of a few points
+  NodeId body = none;     // with a reducer in the accumulator's compute type, else in the result's
+  double points = 1;      // of the domain, reduction included
+  int cost = 0;           // of one point
+  bool is_empty = false;  // nothing to reduce: every element is the reducer's empty value
+  bool unrolled = false;  // it was a reduction of a few points
 
   // How the innermost loop runs.
   bool tiled = false;        // reduction: accumulates a row of the last loop at a time
@@ -122,7 +122,7 @@ Result<SteppedProgram> make_steps(const Program& program, const Schedule& schedu
 // Opaque statements in the order of the text; a step's number is its place here.
 std::vector<const Opaque*> opaque_statements(const Program& program);
 
-// The arrays a step reads and defines. An inlined array appears in neither.
+// The arrays a step reads and defines. A folded array appears in neither.
 void for_each_read(const SteppedProgram& stepped, const Step& step, const std::function<void(ArrayId)>& visit);
 std::vector<ArrayId> defined_by(const Step& step);
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
@@ -78,7 +79,7 @@ struct Attempt {
   bool native;
 };
 
-Words flags(const CompileOptions& options, const Attempt& attempt) {
+Words flags(const Attempt& attempt) {
   Words list{"-std=gnu11",
              "-O3",
              "-fPIC",
@@ -109,12 +110,20 @@ bool prepare_directory(const std::string& path) {
   return is_ours(path, true) && access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-Result<std::string> temporary_directory() {
+Result<TemporaryFolder> temporary_folder() {
   auto folder = TemporaryFolder::make();
-  if (folder.ok()) return folder->release();
-  folder.error().hint = "set LIGHTLINE_CACHE to a directory that can be written to";
-  return std::move(folder).error();
+  if (!folder.ok()) folder.error().hint = "set LIGHTLINE_CACHE to a directory that can be written to";
+  return folder;
 }
+
+// Files that are ours until they are renamed to what others look for: they go if that never happens.
+struct Unfinished {
+  std::string text;
+  std::string binary;
+  ~Unfinished() {
+    for (const std::string& path : {text, binary}) unlink(path.c_str());
+  }
+};
 
 std::string first_lines(const std::string& text, int count) {
   size_t end = 0;
@@ -122,13 +131,11 @@ std::string first_lines(const std::string& text, int count) {
   return text.substr(0, end);
 }
 
-Result<ProcessResult> call_compiler(const Words& command) {
-  constexpr double minutes = 10;  // the largest programs take several
-  LL_TRY(ProcessResult result,
-         run_process(command, {.seconds = 60 * minutes, .output_bytes = 1 << 20, .cut_output = true}));
+Result<ProcessResult> call_compiler(const Words& command, double seconds) {
+  LL_TRY(ProcessResult result, run_process(command, {.seconds = seconds, .output_bytes = 1 << 20, .cut_output = true}));
   if (result.limit == ProcessLimit::time)
     return Error{ErrorCode::limit,
-                 fmt::format("the C compiler '{}' was ended after {} minutes", command[0], minutes),
+                 fmt::format("the C compiler '{}' was ended after {} s", command[0], seconds),
                  "use --backend interp",
                  {}};
   return result;
@@ -141,17 +148,31 @@ Status run_compiler(const Words& command, const CompileOptions& options, const s
   for (const Attempt& attempt : {Attempt{vectors, options.openmp, true}, Attempt{false, options.openmp, true},
                                  Attempt{false, false, true}, Attempt{false, false, false}}) {
     Words arguments = command;
-    for (const std::string& flag : flags(options, attempt)) arguments.push_back(flag);
+    for (const std::string& flag : flags(attempt)) arguments.push_back(flag);
     arguments.insert(arguments.end(), {"-o", output, source});
     if (attempt.vectors) arguments.push_back("-lmvec");
     arguments.push_back("-lm");
-    LL_TRY(last, call_compiler(arguments));
+    LL_TRY(last, call_compiler(arguments, options.compiler_seconds));
     if (last.succeeded()) return Ok{};
   }
   return Error{ErrorCode::internal,
                fmt::format("the C compiler '{}' refused the emitted code: {}", command[0],
                            first_lines(last.output + last.errors, 4)),
-               fmt::format("use --backend interp; the code is {}", source),
+               "use --backend interp; `lightline emit --c` shows the code",
+               {}};
+}
+
+// What tells one compiler from another. One that does not know --version is a compiler all the same.
+Result<std::string> version_of(Words command, const CompileOptions& options) {
+  command.push_back("--version");
+  const auto version = call_compiler(command, options.compiler_seconds);
+  if (version.ok() && version->exit_status != 127) return version->output + version->errors;
+  if (!version.ok() && version.error().code != ErrorCode::io) return version.error();
+  const std::string reason =
+      version.ok() ? fmt::format("'{}' can not be started", command[0]) : version.error().message;
+  return Error{ErrorCode::unsupported,
+               fmt::format("there is no C compiler: {}", reason),
+               "install gcc, set LIGHTLINE_CC, or use --backend interp",
                {}};
 }
 
@@ -159,24 +180,18 @@ Status run_compiler(const Words& command, const CompileOptions& options, const s
 
 Result<Library> build_library(std::string_view source, const CompileOptions& options) {
   const Words command = compiler_command(options);
-  Words ask = command;
-  ask.push_back("--version");
-  const auto version = call_compiler(ask);
-  if (!version.ok() || version->exit_status == 127)
-    return Error{ErrorCode::unsupported,
-                 fmt::format("there is no C compiler: '{}' can not be started", command[0]),
-                 "install gcc, set LIGHTLINE_CC, or use --backend interp",
-                 {}};
-  std::string identity = version->output + version->errors + processor();
-  for (const Words& words : {command, flags(options, {vector_library() > 0, options.openmp, true})})
+  LL_TRY(std::string identity, version_of(command, options));
+  identity += processor();
+  for (const Words& words : {command, flags({vector_library() > 0, options.openmp, true})})
     for (const std::string& word : words) identity += word + "\n";
   const std::string key = content_hash(identity + std::string(source));
 
   Library library;
   std::string directory = cache_directory(options);
+  std::optional<TemporaryFolder> own_folder;
   if (!prepare_directory(directory)) {
-    LL_TRY(directory, temporary_directory());
-    library.remove_after_loading = directory;
+    LL_TRY(own_folder, temporary_folder());
+    directory = own_folder->path();
   }
   library.path = directory + "/" + key + ".so";
   if (is_ours(library.path, false)) {
@@ -185,13 +200,14 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   }
   static std::atomic<uint64_t> attempts = 0;  // threads of one process compile side by side
   const std::string own = fmt::format("{}/{}.{}.{}", directory, key, getpid(), attempts++);
-  const std::string text = own + ".c", binary = own + ".so";
-  LL_DO(write_file(text, source));
-  LL_DO(run_compiler(command, options, text, binary));
-  chmod(binary.c_str(), 0700);
-  if (rename(binary.c_str(), library.path.c_str()) != 0)
+  const Unfinished files{own + ".c", own + ".so"};
+  LL_DO(write_file(files.text, source));
+  LL_DO(run_compiler(command, options, files.text, files.binary));
+  chmod(files.binary.c_str(), 0700);
+  if (rename(files.binary.c_str(), library.path.c_str()) != 0)
     return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
-  rename(text.c_str(), (directory + "/" + key + ".c").c_str());
+  rename(files.text.c_str(), (directory + "/" + key + ".c").c_str());
+  if (own_folder) library.remove_after_loading = own_folder->release();
   return library;
 }
 

@@ -20,7 +20,9 @@
 #include "loops/run/errors.h"
 
 namespace lightline::loops {
-namespace {
+
+// What CompiledPrograms::State is made of; types without linkage would not do for it.
+namespace compiled {
 
 // As declared in the prelude of emitted code.
 struct Host {
@@ -32,8 +34,6 @@ struct Host {
   const int* failed;
 };
 using Entry = int (*)(const Host*, const void* const* inputs, void* const* outputs);
-
-constexpr int no_memory = 2;
 
 // Memory that runs borrow. Blocks are kept for the next run: fresh pages cost more than the work on them.
 class Pool {
@@ -90,6 +90,47 @@ class Pool {
   size_t kept_ = 0;
 };
 
+// The OpenMP runtime of the loaded code. Both functions speak of the thread that calls them.
+struct OpenMp {
+  int threads = 0;  // that were asked for; 0: as the runtime decides
+  void (*set_threads)(int) = nullptr;
+  int (*most_threads)() = nullptr;
+};
+
+// The number of threads that was asked for, while a program runs; what the caller had set comes back.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(const OpenMp& openmp) : openmp_(openmp) {
+    if (openmp.threads <= 0 || openmp.set_threads == nullptr || openmp.most_threads == nullptr) return;
+    before_ = openmp.most_threads();
+    openmp.set_threads(openmp.threads);
+  }
+  ~OpenMpThreads() {
+    if (before_ > 0) openmp_.set_threads(before_);
+  }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  const OpenMp& openmp_;
+  int before_ = 0;
+};
+
+struct LoadedProgram {
+  const Program* program = nullptr;
+  Entry entry = nullptr;
+  std::vector<const Opaque*> opaques;
+  std::vector<std::vector<bool>> in_place;  // by output, by input
+};
+
+}  // namespace compiled
+
+namespace {
+
+using compiled::Host, compiled::LoadedProgram, compiled::OpenMpThreads, compiled::Pool;
+
+constexpr int no_memory = 2;
+
 // Outputs whose storage may be that of the input they replace: a scatter starts from the input, and nothing else uses it.
 bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t output, ArrayId input) {
   if (program.outputs[output].replaces != input) return false;
@@ -100,13 +141,6 @@ bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t o
   }
   return false;
 }
-
-struct LoadedProgram {
-  const Program* program = nullptr;
-  Entry entry = nullptr;
-  std::vector<const Opaque*> opaques;
-  std::vector<std::vector<bool>> in_place;  // by output, by input
-};
 
 // One run: what the emitted code calls back.
 struct Run {
@@ -194,39 +228,13 @@ Status check_tensor(const Array& declared, const Tensor& given, std::string_view
 struct CompiledPrograms::State {
   void* library = nullptr;
   bool from_cache = false;
-  int threads = 0;
-  void (*set_threads)(int) = nullptr;  // of the OpenMP runtime, for the thread that calls it
-  int (*most_threads)() = nullptr;
-  std::vector<LoadedProgram> programs;
-  mutable Pool pool;
+  compiled::OpenMp openmp;
+  std::vector<compiled::LoadedProgram> programs;
+  mutable compiled::Pool pool;
   ~State() {
     if (library != nullptr) dlclose(library);
   }
 };
-
-namespace {
-
-// The number of threads that was asked for, while a program runs; what the caller had set comes back.
-template <class State>
-class OpenMpThreads {
- public:
-  explicit OpenMpThreads(const State& state) : state_(state) {
-    if (state_.threads <= 0 || state_.set_threads == nullptr || state_.most_threads == nullptr) return;
-    before_ = state_.most_threads();
-    state_.set_threads(state_.threads);
-  }
-  ~OpenMpThreads() {
-    if (before_ > 0) state_.set_threads(before_);
-  }
-  OpenMpThreads(const OpenMpThreads&) = delete;
-  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
-
- private:
-  const State& state_;
-  int before_ = 0;
-};
-
-}  // namespace
 
 CompiledPrograms::CompiledPrograms(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CompiledPrograms::CompiledPrograms(CompiledPrograms&&) noexcept = default;
@@ -284,7 +292,7 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
     if (is_taken) data = copies.emplace_back(Tensor::dense_copy(inputs[i]->view())).data();
     from.push_back(data);
   }
-  const OpenMpThreads threads(*state_);
+  const OpenMpThreads threads(state_->openmp);
   Run run{state_->pool, loaded};
   const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed};
   const int status = loaded.entry(&host, from.data(), to.data());
@@ -318,13 +326,12 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
   // Threads of the OpenMP library outlive the code that started them: it must stay when the code goes.
   for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"})
     dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  state->threads = options.threads;
-  state->set_threads = reinterpret_cast<void (*)(int)>(dlsym(state->library, "omp_set_num_threads"));
-  state->most_threads = reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads"));
+  state->openmp = {options.threads, reinterpret_cast<void (*)(int)>(dlsym(state->library, "omp_set_num_threads")),
+                   reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads"))};
   for (size_t i = 0; i < programs.size(); ++i) {
     LoadedProgram loaded{programs[i], nullptr, plan::opaque_statements(*programs[i]), {}};
     const std::string name = programs.size() == 1 ? symbol : fmt::format("{}_{}", symbol, i);
-    loaded.entry = reinterpret_cast<Entry>(dlsym(state->library, name.c_str()));
+    loaded.entry = reinterpret_cast<compiled::Entry>(dlsym(state->library, name.c_str()));
     if (loaded.entry == nullptr)
       return Error{ErrorCode::io,
                    fmt::format("'{}' is not what was compiled: it has no '{}'", library.path, name),

@@ -16,8 +16,9 @@
 namespace lightline::loops {
 
 struct CompileOptions {
-  std::string compiler;         // default: $LIGHTLINE_CC, $CC, then cc
-  std::string cache_directory;  // default: $LIGHTLINE_CACHE, $XDG_CACHE_HOME/lightline, ~/.cache/lightline
+  std::string compiler;           // default: $LIGHTLINE_CC, $CC, then cc
+  std::string cache_directory;    // default: $LIGHTLINE_CACHE, $XDG_CACHE_HOME/lightline, ~/.cache/lightline
+  double compiler_seconds = 600;  // for one run of the compiler; the largest programs take minutes
   bool openmp = true;
   int threads = 0;                               // that OpenMP may use; 0: as its runtime decides
   std::vector<const plan::Schedule*> schedules;  // by program; none at all, or a null: as the planner decides

@@ -104,7 +104,6 @@ class Lowering {
   loops::ArrayId array_of(const SymbolicTensor& tensor);
   // Writes through a tensor: every view of the same storage sees it from here on.
   void write(const SymbolicTensor& target, const SymbolicTensor& value);
-  bool same_storage(const SymbolicTensor& a, const SymbolicTensor& b) const { return a.storage == b.storage; }
 
   // ---- statements ----
   using Body = std::function<Scalar(const Indices&)>;

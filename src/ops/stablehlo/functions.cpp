@@ -21,10 +21,6 @@ template <Function function>
 Scalar plain(const ScalarCall&, const Values& v) {
   return call(function, v[0]);
 }
-template <Function function>
-Scalar plain2(const ScalarCall&, const Values& v) {
-  return call(function, v[0], v[1]);
-}
 // A function of the reals with a formula for complex numbers.
 template <Function function, Scalar (*complex)(const Scalar&)>
 Scalar either(const ScalarCall&, const Values& v) {

@@ -67,10 +67,8 @@ void define_triangular_solve(OpCall& c) {
 
 // ---- calls by name ----
 
-constexpr std::string_view settings = "mhlo.backend_config.";
-bool setting_is(const OpCall& c, std::string_view name, char letter) {
-  return c.integer(std::string(settings) + std::string(name), 0) == letter;
-}
+std::string setting(std::string_view name) { return fmt::format("mhlo.backend_config.{}", name); }
+bool setting_is(const OpCall& c, std::string_view name, char letter) { return c.integer(setting(name), 0) == letter; }
 
 void give_success(OpCall& c, size_t result) {
   const TensorType type = result_type_of(c, result);
@@ -85,7 +83,7 @@ void give_success(OpCall& c, size_t result) {
 void call_cholesky(OpCall& c) {
   const SymbolicTensor a = first_operand(c);
   if (!can_factor(a)) return add_opaque_results(c, "cholesky", {a});
-  c.add_result(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(std::string(settings) + "lower", true)));
+  c.add_result(cholesky_factor(c, a, !setting_is(c, "uplo", 'U') && c.flag(setting("lower"), true)));
   give_success(c, 1);
 }
 

@@ -18,6 +18,11 @@ std::string fixture(const std::string& name) {
   return std::string(LIGHTLINE_SOURCE_DIR) + "/tests/frontend/data/" + name;
 }
 
+Result<graph::Graph> load_fixture(const std::string& name) {
+  LL_TRY(const std::string content, read_file(fixture(name)));
+  return parse_graph(content, ExportForm::training, fixture(name));
+}
+
 // One node relu(x) on f32[2]; `node` and `sizes` can be bent.
 std::string program(const std::string& nodes, const std::string& sizes = R"([{"as_int": 2}])",
                     const std::string& output = "y") {
@@ -136,7 +141,7 @@ TEST(TorchExport, HostileProgramsEndInAMessage) {
 }
 
 TEST(Pt2, TiedWeightsAreOneInputAndMutationsAreOutputs) {
-  const auto graph = load_graph(fixture("linear_tied.pt2"), ExportForm::training);
+  const auto graph = load_fixture("linear_tied.pt2");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
@@ -149,7 +154,7 @@ TEST(Pt2, TiedWeightsAreOneInputAndMutationsAreOutputs) {
 }
 
 TEST(Pt2, KeepsTheValuesOfSmallIntegerTensors) {
-  const auto graph = load_graph(fixture("linear_tied.pt2"), ExportForm::training);
+  const auto graph = load_fixture("linear_tied.pt2");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   int known = 0;
   for (const graph::Input& input : graph->inputs) {
@@ -165,7 +170,7 @@ TEST(Pt2, KeepsTheValuesOfSmallIntegerTensors) {
 }
 
 TEST(Pt2, BothBranchesOfACondAreCountedAndSaid) {
-  const auto graph = load_graph(fixture("cond.pt2"), ExportForm::training);
+  const auto graph = load_fixture("cond.pt2");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->assumptions.size(), 1u);
   const auto lowered = ops::lower(*graph);
@@ -174,13 +179,13 @@ TEST(Pt2, BothBranchesOfACondAreCountedAndSaid) {
 }
 
 TEST(Pt2, DynamicSizesTakeTheirExample) {
-  const auto graph = load_graph(fixture("dynamic.pt2"), ExportForm::training);
+  const auto graph = load_fixture("dynamic.pt2");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->values[graph->outputs[0].value].type->shape, (Shape{2, 4}));
 }
 
 TEST(Pt2, WhileLoopsAreOpaqueByName) {
-  const auto graph = load_graph(fixture("while_loop.pt2"), ExportForm::training);
+  const auto graph = load_fixture("while_loop.pt2");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto lowered = ops::lower(*graph);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;

@@ -134,7 +134,7 @@ TEST(Opaque, SolveExchangesRows) {
 }
 
 TEST(Opaque, TriangularSolveReadsItsTriangle) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();  // would show if it were read
+  // what is not a number would show if it were read
   const auto solve = [&](const Values& a, const std::string& attributes) {
     return numbers(run("program p(a: f64[2, 2], b: f64[2, 1]) -> (x) { x: f64[2, 1] = opaque triangular_solve(a, b" +
                            attributes + ") }",

@@ -6,19 +6,12 @@
 #include <algorithm>
 
 #include "loops/emit_c/emit_c.h"
-#include "loops/interpret/interpret.h"
 #include "loops/plan/plan_testing.h"
 #include "loops/plan/planned.h"
-#include "loops/run/compile.h"
+#include "loops/plan/values_testing.h"
 
 namespace lightline::loops::plan {
 namespace {
-
-Schedule decided(const Program& program) {
-  const auto planned = plan_program(program);
-  EXPECT_TRUE(planned.ok()) << to_string(planned.error());
-  return schedule_of(*planned);
-}
 
 TEST(Schedule, PrintedParsedAndFollowedGivesTheSameCode) {
   const auto texts = program_texts();
@@ -93,40 +86,6 @@ Schedule reversed(const Program& program) {
     std::reverse(each.loops.begin(), std::ranges::find(each.loops, IndexKind::reduce, kind));
   }
   return schedule;
-}
-
-struct Scheduled {
-  std::string name;
-  Program program;
-  Schedule schedule;
-};
-
-// Compiled in one go, every output is what the interpreter says.
-void expect_values(const std::vector<Scheduled>& list) {
-  std::vector<const Program*> programs;
-  CompileOptions options;
-  for (const Scheduled& each : list) {
-    programs.push_back(&each.program);
-    options.schedules.push_back(&each.schedule);
-  }
-  const auto compiled = compile(programs, options);
-  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
-  for (size_t i = 0; i < list.size(); ++i) {
-    const Program& program = list[i].program;
-    SCOPED_TRACE(list[i].name + "\n" + print(program, list[i].schedule));
-    std::vector<Tensor> inputs;
-    for (const ArrayId id : program.inputs)
-      inputs.push_back(random_tensor(program.arrays[id].dtype, program.arrays[id].shape, 1 + inputs.size(), 3));
-    const auto expected = interpret(program, inputs), actual = compiled->run(i, inputs);
-    ASSERT_EQ(expected.ok(), actual.ok()) << to_string(expected.ok() ? actual.error() : expected.error());
-    if (!expected.ok()) continue;
-    for (size_t output = 0; output < actual->size(); ++output) {
-      const Tensor& want = (*expected)[output];
-      const Tolerance own = tolerance(want.dtype());
-      const Comparison result = compare((*actual)[output], want, {10 * own.absolute, 10 * own.relative});
-      EXPECT_TRUE(result.agree) << program.arrays[program.outputs[output].array].name << ": " << result.reason;
-    }
-  }
 }
 
 // Statements that are each a kernel of their own, with their loops in the order of the text or in reverse.
@@ -280,6 +239,29 @@ TEST(Schedule, ChangedByHandComputesTheSame) {
     list.push_back({each.what, std::move(program), std::move(*schedule)});
   }
   expect_values(list);
+}
+
+// Whether opaque statements can run is no matter of the schedule.
+TEST(Schedule, VerifiesAroundOpaqueStatementsThatCanNotRun) {
+  const Program program = parsed(
+      "program p(x: f32[8, 6]) -> (z) {\n"
+      "  y: f32[8, 6] = opaque unheard_of(x)\n"
+      "  z: f32[8] = for i: sum j in 6: y[i, j]\n}");
+  const Schedule schedule = unfused_schedule(program);
+  const Status status = verify(program, schedule);
+  EXPECT_TRUE(status.ok()) << to_string(status.error());
+  EXPECT_EQ(emit_c(program, schedule).error().message, "the opaque operation 'unheard_of' can not be executed");
+}
+
+// Writes to elements that an index tells apart may come in any order of that index.
+TEST(Schedule, ScattersMayTurnAndReorderWhatTellsElementsApart) {
+  const Program program = parsed(
+      "program p(x: f32[4, 6], n: i64[4]) -> (y) {\n"
+      "  y: f32[8, 6] = scatter set i in 4, j in 6 into 0: [n[i], j] <- x[i, j]\n}");
+  const auto schedule = parse_schedule(program, "schedule p { kernel { y: for j by 2 turning, i by 2, j, i } }");
+  ASSERT_TRUE(schedule.ok()) << to_string(schedule.error());
+  const Status status = verify(program, *schedule);
+  EXPECT_TRUE(status.ok()) << to_string(status.error());
 }
 
 // What emitted C can not do yet prints, parses and verifies all the same.

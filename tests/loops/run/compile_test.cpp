@@ -1,6 +1,7 @@
 // The driver of the C compiler: its cache, its errors, and tensors that it is handed.
 #include "loops/run/compile.h"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,12 @@ class CompileTest : public ::testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(options_.cache_directory))
       if (entry.path().extension() == ".so") return entry.path();
     return "";
+  }
+  std::string script(const std::string& text) const {
+    const std::string path = folder_ / "compiler";
+    std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+    chmod(path.c_str(), 0700);
+    return path;
   }
   base_test::TemporaryDirectory folder_;
   Program program_;
@@ -66,6 +73,25 @@ TEST_F(CompileTest, SaysThatThereIsNoCompiler) {
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().code, ErrorCode::unsupported);
   EXPECT_NE(compiled.error().hint.find("--backend interp"), std::string::npos);
+  EXPECT_EQ(compiled.error().message,
+            "there is no C compiler: 'no-such-compiler' can not be started: No such file or directory");
+}
+
+TEST_F(CompileTest, ACompilerThatHangsIsThere) {
+  options_.compiler = script("echo busy; sleep 60");
+  options_.compiler_seconds = 0.2;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(name(compiled.error().code), name(ErrorCode::limit));
+  EXPECT_NE(compiled.error().message.find("was ended after 0.2 s"), std::string::npos) << compiled.error().message;
+}
+
+TEST_F(CompileTest, AFailureLeavesNothingBehind) {
+  options_.compiler = script("[ $1 = --version ] && exit; echo bad luck >&2; exit 1");
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_NE(compiled.error().message.find("refused the emitted code: bad luck"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.cache_directory));
 }
 
 TEST_F(CompileTest, ChecksTensors) {
@@ -90,6 +116,43 @@ TEST_F(CompileTest, RunsInPlace) {
   ASSERT_TRUE(compiled->run_into(0, {&inputs[0], &inputs[1], &inputs[2]}, {&inputs[0], &inputs[2]}).ok());
   EXPECT_TRUE(compare(inputs[0], expected[0]).agree);
   EXPECT_TRUE(compare(inputs[2], expected[1]).agree);
+}
+
+// The number of threads is the calling thread's, for whatever else it does with OpenMP.
+TEST_F(CompileTest, LeavesTheCallersThreadsAlone) {
+  program_ = *parse_and_verify("program p(x: f32[1000000]) -> (y) { y: f32[1000000] = for i: exp(x[i]) }");
+  options_.threads = 3;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  void* runtime = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (runtime == nullptr) GTEST_SKIP() << "the compiler has no OpenMP, or another one";
+  const auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(runtime, "omp_set_num_threads"));
+  const auto most_threads = reinterpret_cast<int (*)()>(dlsym(runtime, "omp_get_max_threads"));
+  const int before = most_threads();
+  set_threads(2);
+  EXPECT_TRUE(compiled->run(0, random_inputs(program_, 10)).ok());
+  EXPECT_EQ(most_threads(), 2);
+  set_threads(before);
+  dlclose(runtime);
+}
+
+// Sizes that are well-formed but beyond any memory, of results and of what lies between.
+TEST_F(CompileTest, SizesAreCheckedBeforeMemoryIsTaken) {
+  for (const char* text : {"program p(x: f32[4]) -> (y) { y: f32[1000000, 1000000, 1000] = for i, j, k: x[0] }",
+                           "program p(x: f32[4]) -> (y) {\n"
+                           "t: f32[1000000, 1000000, 1000] = scatter sum i in 4 into 0: [i, i, i] <- x[i]\n"
+                           "y: f32[4] = for i: t[i, i, i]\n}"}) {
+    program_ = *parse_and_verify(text);
+    const auto inputs = random_inputs(program_, 10);
+    const auto interpreted = interpret(program_, inputs);
+    ASSERT_FALSE(interpreted.ok());
+    EXPECT_EQ(name(interpreted.error().code), name(ErrorCode::limit)) << to_string(interpreted.error());
+    const auto compiled = compile({&program_}, options_);
+    ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+    const auto run = compiled->run(0, inputs);
+    ASSERT_FALSE(run.ok());
+    EXPECT_EQ(name(run.error().code), name(ErrorCode::limit)) << to_string(run.error());
+  }
 }
 
 }  // namespace

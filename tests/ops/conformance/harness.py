@@ -17,16 +17,15 @@ from __future__ import annotations
 import importlib
 import random
 import sys
-import traceback
-import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import runner
 import torch
 from programs import exported, find_operator, in_place_form, one_node
-from runner import Case, command_line
+from runner import Case, Cases, Tolerance, tolerance_for
 from specs import (
     ALL,
     BF16,
@@ -73,46 +72,39 @@ HERE = Path(__file__).resolve().parent
 
 
 @dataclass
-class Suite:
-    """Cases of one file. `only` keeps the cases whose id contains it."""
+class Suite(Cases):
+    """Cases of one file; those that are refused are in-place forms."""
 
-    name: str
-    seed: int
-    only: str = ""
-    found: list[Case] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)  # cases that PyTorch itself does not accept
-    refused: list[str] = field(default_factory=list)  # in-place forms, asked for by nobody, that it does not accept
-    framework: str = "PyTorch"
+    framework: ClassVar[str] = "PyTorch"
 
     def case(
         self,
         target: str,
         *args: Any,
         dtypes: Sequence[torch.dtype] = (F32,),
-        tolerance: tuple[float, float] | dict[torch.dtype, tuple[float, float]] | None = None,
+        tolerance: Tolerance | dict[torch.dtype, Tolerance] | None = None,
         in_place: bool = True,
         runs: bool = True,
         **kwargs: Any,
     ) -> None:
         """One call of an operator. Where the in-place form exists, the first dtype is tried in place as well: on an
         input, and through a view of one (`in_place=False` leaves this out). `tolerance` is (absolute, relative)."""
-        count = self._count(target)
+        count = self.count(target)
         for position, dtype in enumerate(dtypes):
-            own = tolerance.get(dtype) if isinstance(tolerance, dict) else tolerance
+            own = tolerance_for(dtype, tolerance)
             identity = f"{target} {SHORT_NAMES[dtype]} #{count}"
             variants: list[tuple[str, str, bool]] = [(target, identity, False)]
             mutated = in_place_form(target) if in_place and position == 0 else None
             if mutated:
                 variants += [(mutated, identity + " _", False), (mutated, identity + " view_", True)]
             for name, variant, through_view in variants:
-                if self.only and self.only not in variant:
+                if not self.wants(variant):
                     continue
                 self._seed(variant)
                 try:
                     found = one_node(find_operator(name), args, kwargs, dtype, through_view, expect_same=name != target)
                 except Exception as error:
-                    self.broken.append(f"{variant}: {_first_line(error)}")
+                    self.is_broken(variant, error)
                     continue
                 if found is None:
                     self.refused.append(variant)
@@ -124,41 +116,31 @@ class Suite:
         function: Callable[..., Any] | torch.nn.Module,
         *inputs: Any,
         dtypes: Sequence[torch.dtype] = (F32,),
-        tolerance: tuple[float, float] | None = None,
+        tolerance: Tolerance | None = None,
         name: str = "",
         forms: Sequence[str] = ("training", "core"),
         runs: bool = True,
     ) -> None:
         """A small program, exported by torch.export as traced and after run_decompositions()."""
         name = name or getattr(function, "__name__", type(function).__name__)
-        count = self._count(f"module {name}")
+        count = self.count(f"module {name}")
         for dtype in dtypes:
             for form in forms:
                 identity = f"module {name} {SHORT_NAMES[dtype]} {form} #{count}"
-                if self.only and self.only not in identity:
+                if not self.wants(identity):
                     continue
                 self._seed(identity)
                 try:
                     found = exported(function, inputs, dtype, form)
                 except Exception as error:
-                    self.broken.append(f"{identity}: {_first_line(error)}")
+                    self.is_broken(identity, error)
                     continue
                 name_and_type = f"module {name}", SHORT_NAMES[dtype]
                 self.found.append(Case(identity, *name_and_type, *found, tolerance=tolerance, runs=runs))
 
-    def _count(self, operator_name: str) -> int:
-        self.counts[operator_name] = self.counts.get(operator_name, -1) + 1
-        return self.counts[operator_name]
-
     def _seed(self, identity: str) -> None:
-        seed = zlib.crc32(f"{self.seed} {identity}".encode())
-        torch.manual_seed(seed)
-        random.seed(seed)
-
-
-def _first_line(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]} ({Path(place.filename).name}:{place.lineno})"
+        torch.manual_seed(self.seed_of(identity))
+        random.seed(self.seed_of(identity))
 
 
 # ---- running ----
@@ -173,11 +155,11 @@ def collect(name: str, seed: int, only: str = "") -> Suite:
 
 
 def case_files() -> list[str]:
-    return sorted(path.stem.removeprefix("cases_") for path in HERE.glob("cases_*.py"))
+    return runner.case_files(HERE, "cases_")
 
 
 def main() -> int:
-    return command_line(__doc__, case_files(), collect)
+    return runner.command_line(__doc__, case_files(), collect)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,19 @@ import json
 import os
 import subprocess
 import tempfile
+import traceback
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from lightline_under_test import ROOT, SEED
 
 from lightline.tensor_files import write_safetensors
 
 BACKENDS = ("interpreter", "c")
+Tolerance = tuple[float, float]  # absolute, relative
 
 
 @dataclass
@@ -28,19 +31,48 @@ class Case:
     inputs: list[Any]
     outputs: list[Any]  # None: no such result
     written: dict[int, Any]  # inputs that are written in place, as they are afterwards
-    tolerance: tuple[float, float] | None = None
+    tolerance: Tolerance | None = None
     runs: bool = True  # False: has a part that can not run, so only shapes and dtypes are checked
 
 
-class Cases(Protocol):
-    """What a suite of cases has."""
+@dataclass
+class Cases:
+    """Cases of one file. `only` keeps the cases whose id contains it."""
 
+    framework: ClassVar[str]
     name: str
     seed: int
-    framework: str
-    found: list[Case]
-    broken: list[str]  # cases that the framework itself does not accept
-    refused: list[str]  # the same for forms that nobody asked for, which is no failure
+    only: str = ""
+    found: list[Case] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)  # cases that the framework itself does not accept
+    refused: list[str] = field(default_factory=list)  # the same for forms that nobody asked for, which is no failure
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, target: str) -> int:
+        """How many calls of `target` came before."""
+        self.counts[target] = self.counts.get(target, -1) + 1
+        return self.counts[target]
+
+    def wants(self, identity: str) -> bool:
+        return self.only in identity
+
+    def seed_of(self, identity: str) -> int:
+        return zlib.crc32(f"{self.seed} {identity}".encode())
+
+    def is_broken(self, identity: str, error: Exception) -> None:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        message = str(error).partition(chr(10))[0]
+        self.broken.append(
+            f"{identity}: {type(error).__name__}: {message} ({Path(place.filename).name}:{place.lineno})"
+        )
+
+
+def tolerance_for(dtype: Any, tolerance: Tolerance | dict[Any, Tolerance] | None) -> Tolerance | None:
+    return tolerance.get(dtype) if isinstance(tolerance, dict) else tolerance
+
+
+def case_files(folder: Path, prefix: str) -> list[str]:
+    return sorted(path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.py"))
 
 
 @dataclass

@@ -21,11 +21,10 @@ import importlib
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -33,6 +32,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy
 import numpy as np
+import runner
 from jax import lax, nn
 from jax import random as jrandom
 from jax_specs import (
@@ -58,7 +58,7 @@ from jax_specs import (
     draw,
 )
 from lightline_under_test import LONG
-from runner import Case, command_line
+from runner import Case, Cases, Tolerance, tolerance_for
 
 from lightline.jax_capture import Call, compile_in_haste, flatten
 
@@ -91,8 +91,6 @@ CALLS_PER_COMPILATION = 24
 OPERATOR_AND_TYPE = r"\b((?:stablehlo|chlo)\.[a-z_0-9]+)\b.*tensor<(?:\d+x)*([a-zA-Z0-9<>]+?)>+\)?(?: \{)?$"
 TYPE_NAMES = {"i1": "bool", "ui8": "u8", "f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "complex<f32": "c64"}
 
-Tolerance = tuple[float, float]
-
 
 @dataclass
 class Pending:
@@ -104,18 +102,11 @@ class Pending:
 
 
 @dataclass
-class Suite:
-    """Cases of one file. `only` keeps the cases whose id contains it."""
+class Suite(Cases):
+    """Cases of one file; none are refused, since no form is tried that nobody asked for."""
 
-    name: str
-    seed: int
-    only: str = ""
-    found: list[Case] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)  # calls that JAX itself does not accept
-    refused: list[str] = field(default_factory=list)  # none: no form is tried that nobody asked for
-    framework: str = "JAX"
+    framework: ClassVar[str] = "JAX"
     functions: set[str] = field(default_factory=set)  # of JAX's public names
-    _counts: dict[str, int] = field(default_factory=dict)
     _pending: list[Pending] = field(default_factory=list)
 
     def call(
@@ -132,7 +123,7 @@ class Suite:
         try:
             function = find(target)
         except AttributeError as error:
-            self.broken.append(f"{target}: {error}")
+            self.is_broken(target, error)
             return
         self.functions.add(target)
         self._add(target, function, args, kwargs, dtypes, grad, tolerance, runs)
@@ -161,16 +152,16 @@ class Suite:
         tolerance: Tolerance | dict[Any, Tolerance] | None,
         runs: bool,
     ) -> None:
-        count = self._counts[target] = self._counts.get(target, -1) + 1
+        count = self.count(target)
         variants = [(function, dtype, "") for dtype in self._chosen(target, count, dtypes)]
         if grad:
             variants.append((gradient(function), dtypes[0], " grad"))
         for variant, dtype, kind in variants:
             identity = f"{target} {SHORT_NAMES[dtype]} #{count}{kind}"
-            if self.only and self.only not in identity:
+            if not self.wants(identity):
                 continue
-            own = tolerance.get(dtype) if isinstance(tolerance, dict) else tolerance
-            generator = np.random.default_rng(zlib.crc32(f"{self.seed} {identity}".encode()))
+            own = tolerance_for(dtype, tolerance)
+            generator = np.random.default_rng(self.seed_of(identity))
             wide = dtype in (F64, I64)
             try:
                 with wide_types(wide):
@@ -178,7 +169,7 @@ class Suite:
                     call = flatten(variant, *given, trace_numbers=False)
                     text = call.lower(target).as_text()
             except Exception as error:
-                self.broken.append(f"{identity}: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                self.is_broken(identity, error)
                 continue
             inputs = [np.asarray(array) for array in call.arrays]
             case = Case(identity, target, SHORT_NAMES[dtype], text, inputs, [], {}, own, runs)
@@ -188,7 +179,7 @@ class Suite:
         """The first dtype and one more by the seed; all of them in a long run, or if some cases are asked for."""
         if len(dtypes) < 3 or self.only or LONG:
             return dtypes
-        return dtypes[0], dtypes[1 + zlib.crc32(f"{self.seed} {target} {count}".encode()) % (len(dtypes) - 1)]
+        return dtypes[0], dtypes[1 + self.seed_of(f"{target} {count}") % (len(dtypes) - 1)]
 
     def finish(self) -> None:
         """Runs all calls in JAX, many to a compilation."""
@@ -268,8 +259,7 @@ def collect(name: str, seed: int, only: str = "") -> Suite:
 
 
 def case_files() -> list[str]:
-    found = sorted(path.stem.removeprefix("jax_") for path in HERE.glob("jax_*.py"))
-    return [name for name in found if name not in ("suite", "specs")]
+    return [name for name in runner.case_files(HERE, "jax_") if name not in ("suite", "specs")]
 
 
 def main() -> int:
@@ -280,7 +270,7 @@ def main() -> int:
         functions.update(suite.functions)
         return suite
 
-    failed = command_line(__doc__, case_files(), collect_and_count)
+    failed = runner.command_line(__doc__, case_files(), collect_and_count)
     print(f"{len(functions)} functions")
     return failed
 

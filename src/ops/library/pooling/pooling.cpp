@@ -19,12 +19,6 @@ Shape Windows::taps() const {
   return shape;
 }
 
-int64_t Windows::plane() const {
-  Shape shape;
-  for (const WindowDim& d : dims) shape.push_back(d.in);
-  return product(shape);
-}
-
 Indices Windows::at(const Indices& output, const Indices& taps) const {
   Indices result(output.begin(), output.begin() + std::ptrdiff_t(lead.size()));
   for (size_t i = 0; i < dims.size(); ++i) result.push_back(dims[i].at(output[lead.size() + i], taps[i]));

@@ -27,7 +27,6 @@ struct Windows {
 
   Shape output() const;
   Shape taps() const;
-  int64_t plane() const;  // input elements under all outputs of one plane
   Indices at(const Indices& output, const Indices& taps) const;
   // Which taps of an uneven window count; none: all do.
   std::optional<Scalar> counts(const Indices& output, const Indices& taps) const;
