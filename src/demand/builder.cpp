@@ -62,8 +62,7 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
   const Expr& e = program_.exprs[id];
   switch (e.kind) {
     case ExprKind::literal: {
-      const double number = e.literal.kind == loops::Literal::Kind::floating ? e.literal.floating
-                                                                              : double(e.literal.integer);
+      const double number = number_of(e.literal);
       return {{space.whole(), Value::of(number)}};
     }
     case ExprKind::index: return {{space.whole(), Value::position(space.values.at(e.args[0]))}};
@@ -127,8 +126,7 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
   const Shape& shape = program_.arrays[array].shape;
   Region inside = where;
   if (fill != nullptr) {
-    const double number =
-        fill->literal.kind == loops::Literal::Kind::floating ? fill->literal.floating : double(fill->literal.integer);
+    const double number = number_of(fill->literal);
     for (size_t d = 0; d < shape.size(); ++d) {
       for (const Form& condition : {subscripts[d], atoms_.sum(Form::of(shape[d] - 1), subscripts[d], -1)}) {
         if (inside.empty || atoms_.range(condition, inside.box).lo >= 0) continue;

@@ -5,6 +5,10 @@
 
 namespace lightline::demand {
 
+inline double number_of(const loops::Literal& literal) {
+  return literal.kind == loops::Literal::Kind::floating ? literal.floating : double(literal.integer);
+}
+
 class Builder {
  public:
   Builder(NormalForm& form, const loops::Program& program, const KnownValues& known, bool borders)

@@ -30,10 +30,6 @@ std::optional<Reducer> reducer_of(Function function) {
   }
 }
 
-double number_of(const loops::Literal& literal) {
-  return literal.kind == loops::Literal::Kind::floating ? literal.floating : double(literal.integer);
-}
-
 }  // namespace
 
 bool Builder::reads_array(ExprId id, ArrayId array) const {

@@ -12,10 +12,6 @@ namespace {
 
 loops::Function function_of(Reducer reducer) { return loops::combining_function(reducer); }
 
-double number_of(const loops::Literal& literal) {
-  return literal.kind == loops::Literal::Kind::floating ? literal.floating : double(literal.integer);
-}
-
 }  // namespace
 
 void Builder::statement(const loops::Scatter& node) {

@@ -113,9 +113,6 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
 
 void Builder::statement(const loops::Constant& node) {
   const loops::Array& declared = program_.arrays[node.result];
-  const auto number_of = [](const loops::Literal& literal) {
-    return literal.kind == loops::Literal::Kind::floating ? literal.floating : double(literal.integer);
-  };
   // Those inside of a loop are the same in every step.
   std::vector<int64_t> extents;
   for (const loops::IndexId counter : counters_) extents.push_back(program_.indices[counter].extent);

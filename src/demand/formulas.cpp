@@ -10,8 +10,8 @@
 namespace lightline::demand {
 namespace {
 
-constexpr int64_t most_points = 1 << 18;  // of one formula
-constexpr size_t most_runs = 2048;
+constexpr int64_t most_mask_points = 1 << 18;  // of one formula
+constexpr size_t most_mask_runs = 2048;
 
 }  // namespace
 
@@ -160,7 +160,7 @@ bool Algebra::enumerate(const Value& formula, const Region& where, Cases& into) 
   const std::vector<index::AtomId> variables(found.begin(), found.end());
   double points = 1;
   for (const index::AtomId v : variables) points *= double(where.box[v].count());
-  if (points > double(std::min(most_points, budget))) {
+  if (points > double(std::min(most_mask_points, budget))) {
     given_up.push_back("a mask that is a formula of more points than are tried");
     return true;
   }
@@ -168,7 +168,7 @@ bool Algebra::enumerate(const Value& formula, const Region& where, Cases& into) 
   Cases runs;
   bool known = true;
   const auto from = [&](const auto& self, size_t depth, Region region) -> void {
-    if (!known || runs.size() > most_runs) return;
+    if (!known || runs.size() > most_mask_runs) return;
     if (depth == variables.size()) {
       const auto value = evaluate(formula, at);
       known = value.has_value();
@@ -199,7 +199,7 @@ bool Algebra::enumerate(const Value& formula, const Region& where, Cases& into) 
     }
   };
   from(from, 0, where);
-  if (!known || runs.size() > most_runs) {
+  if (!known || runs.size() > most_mask_runs) {
     given_up.push_back("a mask that is a formula of no shape that is known");
     return true;
   }

@@ -314,7 +314,24 @@ void Needs::settle_pairs() {
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner) {
   const size_t n = inner.size();
   std::map<uint64_t, double> counted;
+  // Variables that equations tell from others may stand for them.
+  std::vector<uint64_t> equations;
+  for (const Form& cut : network.region.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(network.region.cuts.begin(), network.region.cuts.end(), opposite) == network.region.cuts.end()) continue;
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    if (!atoms_.has_compound(cut)) equations.push_back(set);
+  }
   const auto points = [&](uint64_t variables) {
+    for (bool more = !equations.empty(); more;) {
+      more = false;
+      for (const uint64_t set : equations)
+        if (std::popcount(set & ~variables) == 1) {
+          variables |= set;
+          more = true;
+        }
+    }
     const auto [at, added] = counted.try_emplace(variables, 0);
     if (!added) return at->second;
     std::vector<Form> forms;
@@ -329,11 +346,23 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
   for (size_t s = 1; s < subsets; ++s)
     for (size_t i = 0; i < n; ++i)
       if ((s >> i & 1) != 0) all[s] |= network.factors[inner[i]].variables;
-  uint64_t outside = 0;  // factors that take no part keep their variables
-  for (size_t i = 0; i < network.factors.size(); ++i)
-    if (std::find(inner.begin(), inner.end(), i) == inner.end()) outside |= network.factors[i].variables;
-  for (size_t s = 1; s < subsets; ++s)
-    left[s] = all[s] & (~network.summed | all[subsets - 1 - s] | (outside & ~network.summed));
+  // What is summed away may be tied by cuts to other variables: the sum then depends on those.
+  std::vector<uint64_t> tied(network.region.box.size(), 0);
+  for (const Form& cut : network.region.cuts) {
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    for (size_t v = 0; v < tied.size(); ++v)
+      if ((set & bit(v)) != 0) tied[v] |= set;
+  }
+  std::vector<uint64_t> whole(subsets, 0);  // before anything of its own is summed
+  for (size_t s = 1; s < subsets; ++s) {
+    const uint64_t own = all[s] & network.summed & ~all[subsets - 1 - s];
+    uint64_t others = 0;
+    for (size_t v = 0; v < tied.size(); ++v)
+      if ((own & bit(v)) != 0) others |= tied[v];
+    left[s] = (all[s] & ~own) | (others & ~own);
+    whole[s] = std::popcount(s) == 1 ? all[s] : left[s];
+  }
   std::vector<double> cost(subsets, INFINITY);
   for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
   for (size_t s = 1; s < subsets; ++s) {
@@ -349,7 +378,9 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
         continue;
       }
       // Two factors that were there from the start may repeat their products.
-      double products = points(left[a] | left[b]);
+      double products = INFINITY;
+      for (const uint64_t x : {left[a], whole[a]})
+        for (const uint64_t y : {left[b], whole[b]}) products = std::min(products, points(x | y));
       if (std::popcount(a) == 1 && std::popcount(b) == 1 && left[a] == all[a] && left[b] == all[b]) {
         std::vector<Form> forms;
         for (const size_t side : {a, b}) {

@@ -211,7 +211,10 @@ void Needs::count_sum(TermId id) {
   if (made.number != 0) slots = std::max(slots, 1.0);
   for (const Argument& arg : made.args) {
     const bool product = arg.value.is_element() && term(arg.value.term).kind == TermKind::product;
-    if (product && term(arg.value.term).reads_data) ++products;
+    // A product is added as it is made, and a sum starts from what it is added to.
+    const bool total = arg.value.is_element() && term(arg.value.term).kind == TermKind::reduce &&
+                       term(arg.value.term).reducer == loops::Reducer::sum;
+    if ((product && term(arg.value.term).reads_data) || total) ++products;
     const bool outer = product && uses_[arg.value.term] <= 1 && is_outer_product(term(arg.value.term));
     if (!outer) {
       for (const Region& region : regions) need(arg.value, region);

@@ -40,6 +40,7 @@ class Progression {
     }
     std::sort(parts.begin(), parts.end(), [](const Level& a, const Level& b) { return a.step < b.step; });
     for (const Level& part : parts) add(part);
+    if (left_out_) take_longest_run(parts);
   }
 
   bool is_one_to_one() const { return one_to_one_; }
@@ -74,6 +75,7 @@ class Progression {
     one_to_one_ = one_to_one_ && part.step > reach;
     if (part.step % last.step != 0 || part.step > greatest_kept) {  // left out: fewer values
       one_to_one_ = false;
+      left_out_ = true;
       return;
     }
     if (levels_.size() == 1 && part.step <= last.step * last.count)
@@ -82,15 +84,58 @@ class Progression {
       levels_.push_back(part);
   }
 
+  // Steps that do not divide each other, such as 2 p + 3 r: all sums are marked, and the longest row of them is taken.
+  void take_longest_run(const std::vector<Level>& parts) {
+    int64_t reach = 0, common = 0;
+    for (const Level& part : parts) {
+      reach += part.step * (part.count - 1);
+      common = std::gcd(common, part.step);
+    }
+    if (reach / common > most_sums) return;
+    std::vector<bool> marked(size_t(reach / common) + 1, false);
+    marked[0] = true;
+    for (const Level& part : parts) {
+      const size_t step = size_t(part.step / common);
+      // How many more of this part may follow a sum
+      std::vector<int64_t> left(marked.size(), -1);
+      for (size_t i = 0; i < marked.size(); ++i) {
+        if (marked[i]) left[i] = part.count - 1;
+        if (i >= step && left[i] < left[i - step] - 1) left[i] = left[i - step] - 1;
+        marked[i] = left[i] >= 0;
+      }
+    }
+    size_t best = 0, best_length = 0;
+    for (size_t i = 0; i < marked.size();) {
+      size_t end = i;
+      while (end < marked.size() && marked[end]) ++end;
+      if (end - i > best_length) {
+        best = i;
+        best_length = end - i;
+      }
+      i = end + 1;
+    }
+    base_ += int64_t(best) * common;
+    levels_ = {{common, int64_t(best_length)}};
+  }
+
+  static constexpr int64_t most_sums = 1 << 20;
   int64_t base_ = 0;
   bool one_to_one_ = true;
+  bool left_out_ = false;
   std::vector<Level> levels_;
 };
+
+int64_t coefficient_in(const HalfSpace& form, int variable) {
+  for (const auto& [v, c] : form.terms)
+    if (v == variable) return c;
+  return 0;
+}
 
 // Maps one affine part.
 class Mapper {
  public:
-  Mapper(AffinePart part, Atoms& atoms) : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
+  Mapper(AffinePart part, Atoms& atoms)
+      : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
     take_cuts();
     uses_.assign(part_.piece.box.size(), 0);
     for (const Form& form : part_.forms)
@@ -127,8 +172,9 @@ class Mapper {
       }
     }
     for (size_t v = 0; v < seen.size(); ++v) one_to_one = one_to_one && (seen[v] || part_.piece.box[v].count() <= 1);
-    if (one_to_one && taken_.empty() && data_.empty() && part_.samples.empty()) region_.points = index::count(part_.piece);
     for (const auto& [coordinate, cut] : taken_) region_.cut(cut, atoms_);
+    if (one_to_one && data_.empty() && part_.samples.empty() && !region_.empty && !region_.cuts.empty())
+      region_.points = index::count(source_);
     for (const size_t c : data_) place_data(c);
     std::sort(region_.samples.begin(), region_.samples.end());
     return std::move(region_);
@@ -147,6 +193,7 @@ class Mapper {
   std::optional<double> known_values(const Atom& atom) const;
 
   AffinePart part_;
+  Piece source_;  // of the variables that coordinates have
   Atoms& atoms_;
   const size_t size_;
   std::vector<std::pair<size_t, Form>> taken_;
@@ -154,12 +201,6 @@ class Mapper {
   std::vector<size_t> data_;
   Region region_;
 };
-
-int64_t coefficient_in(const HalfSpace& form, int variable) {
-  for (const auto& [v, c] : form.terms)
-    if (v == variable) return c;
-  return 0;
-}
 
 HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b) {
   HalfSpace result{times_a * a.constant + times_b * b.constant, {}};
@@ -200,12 +241,26 @@ void Mapper::take_cuts() {
   // What no coordinate has is only there to say that the others can be.
   std::vector<bool> visible(box.size(), false);
   for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId v) { visible[v] = true; });
-  for (size_t v = 0; v < visible.size(); ++v) {
-    const bool cut = std::any_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [&](const HalfSpace& half_space) {
-      return std::any_of(half_space.terms.begin(), half_space.terms.end(), [&](const auto& t) { return t.first == int(v); });
-    });
-    if (!visible[v] && cut) eliminate(part_.piece, int(v));
+  // Those with unit factors first: they go without loss, and may leave units behind.
+  for (;;) {
+    int next = -1;
+    bool exact = false;
+    for (const HalfSpace& cut : part_.piece.cuts)
+      for (const auto& [v, c] : cut.terms) {
+        if (visible[size_t(v)] || exact) continue;
+        const bool unit = std::all_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [v = v](const HalfSpace& other) {
+          const int64_t own = coefficient_in(other, v);
+          return own >= -1 && own <= 1;
+        });
+        if (next < 0 || unit) next = v;
+        exact = unit;
+      }
+    if (next < 0) break;
+    eliminate(part_.piece, next);
   }
+  for (size_t v = 0; v < visible.size(); ++v)
+    if (!visible[v] && box[v].count() > 1) part_.piece.box[v].hi = part_.piece.box[v].lo;
+  source_ = part_.piece;
   region_.empty |= part_.piece.bounds_empty();
   std::vector<HalfSpace> cuts = std::exchange(part_.piece.cuts, {});
   for (HalfSpace& cut : cuts) {

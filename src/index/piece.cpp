@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/maths.h"
@@ -325,6 +326,12 @@ void Piece::cut(HalfSpace half_space) {
                   : clipped(range, range.lo, floor_div(half_space.constant, -c));
     return;
   }
+  int64_t common = 0;
+  for (const auto& [v, c] : half_space.terms) common = std::gcd(common, c);
+  if (common > 1) {
+    for (auto& [v, c] : half_space.terms) c /= common;
+    half_space.constant = floor_div(half_space.constant, common);
+  }
   if (std::find(cuts.begin(), cuts.end(), half_space) == cuts.end()) cuts.push_back(std::move(half_space));
 }
 
@@ -341,7 +348,52 @@ void Piece::fix_variable(size_t variable) {
   }
 }
 
-double count(const Piece& piece) {
+namespace {
+
+// A variable that an equation gives takes no part in counting: its bounds become cuts of the others.
+std::optional<Piece> without_equations(const Piece& piece) {
+  std::optional<Piece> result;
+  for (bool more = true; more;) {
+    more = false;
+    const Piece& now = result ? *result : piece;
+    for (size_t a = 0; a < now.cuts.size() && !more; ++a)
+      for (size_t b = a + 1; b < now.cuts.size() && !more; ++b) {
+        const HalfSpace &first = now.cuts[a], &second = now.cuts[b];
+        if (first.constant != -second.constant || first.terms.size() != second.terms.size()) continue;
+        bool opposite = true;
+        for (size_t t = 0; t < first.terms.size() && opposite; ++t)
+          opposite = first.terms[t].first == second.terms[t].first && first.terms[t].second == -second.terms[t].second;
+        if (!opposite) continue;
+        for (const auto& [v, c] : first.terms) {
+          const Range range = now.box[size_t(v)];
+          if ((c != 1 && c != -1) || range.step != 1) continue;
+          // c v + rest = 0
+          const HalfSpace equation = first;
+          Piece next{now.box, {}, now.empty};
+          next.box[size_t(v)] = {range.lo, range.lo, 1};
+          const auto replaced = [&](const HalfSpace& cut) {
+            const int64_t own = coefficient_of(cut, v);
+            return own == 0 ? cut : add_scaled(cut, equation, c == 1 ? -own : own);
+          };
+          for (size_t i = 0; i < now.cuts.size(); ++i)
+            if (i != a && i != b) next.cut(replaced(now.cuts[i]));
+          next.cut(replaced({-range.lo, {{v, 1}}}));
+          next.cut(replaced({range.hi, {{v, -1}}}));
+          result = std::move(next);
+          more = true;
+          break;
+        }
+      }
+  }
+  return result;
+}
+
+}  // namespace
+
+double count(const Piece& whole) {
+  if (whole.bounds_empty()) return 0;
+  const std::optional<Piece> shorter = whole.cuts.size() > 1 ? without_equations(whole) : std::nullopt;
+  const Piece& piece = shorter ? *shorter : whole;
   if (piece.bounds_empty()) return 0;
   // Variables that share a cut are counted together.
   std::vector<int> component(piece.box.size());
