@@ -14,7 +14,7 @@ namespace {
 using loops::Function;
 
 constexpr size_t most_parts = 12;  // of a sum or a product
-constexpr size_t most_cases = 4096;
+constexpr size_t most_cases = 1024;
 constexpr int64_t greatest_denominator = int64_t(1) << 20;
 
 bool is_comparison(Function f) {
@@ -133,8 +133,9 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
       values[depth] = &one.value;
       if (depth == 0 || &one.where == &where || one.where == where)
         self(self, depth + 1, one.where);
-      else
-        self(self, depth + 1, index::intersection(where, one.where, atoms_));
+      else if (const Region both = index::intersection(where, one.where, atoms_);
+               !both.empty && (both.cuts.size() < 2 || !index::has_no_points(both, atoms_)))
+        self(self, depth + 1, both);
     }
   };
   if (std::any_of(lists.begin(), lists.end(), [](const Cases* cases) { return cases->empty(); })) return;

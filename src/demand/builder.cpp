@@ -25,6 +25,7 @@ void Builder::run() {
   depth_.resize(program_.arrays.size());
   group_of_.assign(program_.arrays.size(), loops::none);
   ids_ = loops::statement_ids(program_);
+  hulls_ = hulls_of(program_);
   for (const ArrayId input : program_.inputs) {
     const auto found = known_.find(input);
     define_input(input, found == known_.end() ? nullptr : found->second);
@@ -33,7 +34,7 @@ void Builder::run() {
   form_.given_up = algebra_.given_up;
 }
 
-Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<const IndexId> own) {
+Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<const IndexId> own, ArrayId made) {
   Space space;
   space.reduced = uint32_t(reduced.size());
   const auto add = [&](IndexId index) {
@@ -46,7 +47,10 @@ Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<con
     counter_forms_.push_back(Form::variable(index::AtomId(space.box.size())));
     add(index);
   }
-  for (const IndexId index : own) add(index);
+  for (size_t d = 0; d < own.size(); ++d) {
+    add(own[d]);
+    if (made != loops::none) space.box.back() = hulls_[made][d];
+  }
   for (const auto& [index, value] : fixed_) space.values[index] = Form::of(value);
   return space;
 }
@@ -54,7 +58,7 @@ Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<con
 std::vector<Range> Builder::natural(ArrayId array) const {
   std::vector<Range> box;
   for (uint32_t i = 0; i < depth_[array]; ++i) box.push_back({0, program_.indices[counters_[i]].extent - 1, 1});
-  for (const int64_t extent : program_.arrays[array].shape) box.push_back({0, extent - 1, 1});
+  box.insert(box.end(), hulls_[array].begin(), hulls_[array].end());
   return box;
 }
 

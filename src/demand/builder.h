@@ -1,6 +1,7 @@
 // Makes the normal form, statement by statement.
 #pragma once
 
+#include "demand/hulls.h"
 #include "demand/normal_form.h"
 
 namespace lightline::demand {
@@ -29,7 +30,9 @@ class Builder {
       return region;
     }
   };
-  Space space_of(std::span<const loops::IndexId> reduced, std::span<const loops::IndexId> loops);
+  // Of the loops of an array that is made, only as far as it is read.
+  Space space_of(std::span<const loops::IndexId> reduced, std::span<const loops::IndexId> loops,
+                 loops::ArrayId made = loops::none);
   std::vector<Range> natural(loops::ArrayId array) const;  // of its dimensions, after the counters before them
 
   // ---- expressions ----
@@ -86,6 +89,7 @@ class Builder {
   std::vector<loops::IndexId> counters_;                     // of the loops around, that are not written out
   std::vector<Form> counter_forms_;                          // in the space of the statement at hand
   std::unordered_map<loops::IndexId, int64_t> fixed_;        // counters of loops that are written out
+  std::vector<std::vector<Range>> hulls_;                    // by array: how far it is read
   std::vector<uint32_t> depth_;                              // by array: counters before its dimensions
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;

@@ -149,7 +149,9 @@ void Builder::statement(const loops::Constant& node) {
 }
 
 void Builder::statement(const loops::Compute& node) {
-  const Space space = space_of(node.reduced, node.loops);
+  const Space space = space_of(node.reduced, node.loops, node.result);
+  if (std::any_of(space.box.begin() + space.reduced, space.box.end(), [](const Range& r) { return r.hi < r.lo; }))
+    return define(node.result, {});
   const DType type = node.reducer == loops::Reducer::none ? program_.exprs[node.body].type : node.accumulator;
   const auto scanned = std::find_if(node.loops.begin(), node.loops.end(), [&](loops::IndexId index) {
     return program_.indices[index].kind == loops::IndexKind::scan;

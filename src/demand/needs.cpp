@@ -23,17 +23,6 @@ bool contains(const Region& a, const Region& b) {
   return true;
 }
 
-// Adds a region to a list, unless it is there already.
-bool insert(std::vector<Region>& list, Region region) {
-  for (const Region& known : list)
-    if (contains(known, region)) return false;
-  if (region.cuts.empty() && region.samples.empty())
-    std::erase_if(list, [&](const Region& known) { return contains(region, known); });
-  if (list.size() >= most_regions) return false;
-  list.push_back(std::move(region));
-  return true;
-}
-
 // Boxes that differ in one dimension only, and touch there, become one.
 void compact(std::vector<Region>& list) {
   if (list.size() < 2) return;
@@ -53,13 +42,37 @@ void compact(std::vector<Region>& list) {
       bool same = last.box[d].step == 1 && next.box[d].step == 1 && next.box[d].lo <= last.box[d].hi + 1 &&
                   last.cuts.empty() && next.cuts.empty() && last.samples == next.samples;
       for (size_t e = 0; same && e < rank; ++e) same = e == d || last.box[e] == next.box[e];
+      // Every second one of each: all of them
+      const Range own = last.box[d], other = next.box[d];
+      bool woven = !same && own.step == other.step && own.step % 2 == 0 && other.lo - own.lo == own.step / 2 &&
+                   (own.count() == other.count() || own.count() == other.count() + 1) && last.cuts.empty() &&
+                   next.cuts.empty() && last.samples == next.samples;
+      for (size_t e = 0; woven && e < rank; ++e) woven = e == d || last.box[e] == next.box[e];
       if (same)
         last.box[d].hi = std::max(last.box[d].hi, next.box[d].hi);
+      else if (woven)
+        last.box[d] = {own.lo, std::max(own.hi, other.hi), own.step / 2};
       else if (++kept != i)
         list[kept] = std::move(next);
     }
     list.resize(kept + 1);
   }
+}
+
+// Adds a region to a list, unless it is there already.
+bool insert(std::vector<Region>& list, Region region) {
+  for (const Region& known : list)
+    if (contains(known, region)) return false;
+  if (region.cuts.empty() && region.samples.empty())
+    std::erase_if(list, [&](const Region& known) { return contains(region, known); });
+  if (list.size() >= most_regions) return false;
+  list.push_back(std::move(region));
+  if (list.size() % 32 == 0)
+    for (size_t before = list.size() + 1; before > list.size();) {
+      before = list.size();
+      compact(list);
+    }
+  return true;
 }
 
 // What both regions say of the same variables, where some of the first are numbers by data: a region that tells
@@ -126,7 +139,8 @@ void Needs::run() {
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
     if (loop_at_[id + 1] != SIZE_MAX) visit_loop(loop_at_[id + 1]);
-    if (!needed_[id].empty()) visit(id);
+    const bool changed = std::find(changed_.begin(), changed_.end(), id) != changed_.end();
+    if (!needed_[id].empty() || changed) visit(id);
   }
   count_outputs();
   settle_pairs();
@@ -173,6 +187,16 @@ void Needs::need_outputs() {
           unchanged = one.value.at[d] == Form::variable(index::AtomId(d));
         if (unchanged) continue;
       }
+      // A scatter into what was there changes as many places as it has points.
+      if (output->replaces != loops::none && one.value.is_element() &&
+          term(one.value.term).kind == TermKind::scatter && is_update_of(one.value, output->replaces)) {
+        changed_.push_back(one.value.term);
+        double points = 1;
+        for (const Range& range : term(one.value.term).reduced) points *= double(range.count());
+        own += std::min(index::count(one.where, atoms_, data_), points);
+        fresh = true;
+        continue;
+      }
       need(one.value, one.where);
       own += index::count(one.where, atoms_, data_);
       if (!one.value.is_element() || is_copy) {
@@ -196,6 +220,19 @@ void Needs::need_outputs() {
     output_bytes += bytes_of(type, own);
     if (tier_ == Tier::unfused) returned_bytes_[group_of(output->array)] += bytes_of(type, own);
   }
+}
+
+// Whether a scatter starts from this input, place by place, and is returned as it is.
+bool Needs::is_update_of(const Value& value, ArrayId input) const {
+  for (size_t d = 0; d < value.at.size(); ++d)
+    if (value.at[d] != Form::variable(index::AtomId(d))) return false;
+  const ScatterParts& parts = form_.scatters[term(value.term).array];
+  if (parts.init.size() != 1) return false;
+  const Value& init = parts.init[0].value;
+  if (!init.is_element() || term(init.term).kind != TermKind::input || term(init.term).array != input) return false;
+  for (size_t d = 0; d < init.at.size(); ++d)
+    if (init.at[d] != Form::variable(index::AtomId(d))) return false;
+  return true;
 }
 
 // Operator by operator: what a group makes that others take, or that is returned.
@@ -235,7 +272,10 @@ void Needs::need(const Value& value, const Region& region) {
 }
 
 void Needs::visit(TermId id) {
-  compact(needed_[id]);
+  for (size_t before = needed_[id].size() + 1; before > needed_[id].size();) {
+    before = needed_[id].size();
+    compact(needed_[id]);
+  }
   const Term& made = term(id);
   switch (made.kind) {
     case TermKind::unknown: return;
@@ -337,11 +377,14 @@ void Needs::visit_scatter(TermId id) {
   const Term made = term(id);
   const ScatterParts& parts = form_.scatters[made.array];
   const std::vector<Region> regions = needed_[id];
+  std::vector<Region> touched = regions;
+  if (std::find(changed_.begin(), changed_.end(), id) != changed_.end())
+    touched.assign(1, Region::whole(parts.extents));
   const uint32_t reduced = uint32_t(made.reduced.size());
   const uint32_t outer = made.rank - uint32_t(parts.extents.size());
   double combined = 0;
   for (size_t i = 0; i < made.body.size(); ++i) {
-    for (const Region& region : regions) {
+    for (const Region& region : touched) {
       // Places that data tell may be anything: all points are needed of which the other places are wanted.
       if (!region.samples.empty()) continue;
       Region where = meet(region, made.body[i].where, reduced, atoms_);

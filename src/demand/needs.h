@@ -54,6 +54,7 @@ class Needs {
   void need(const Value& value, const Region& region);
   void need_indices(const Form& form, const Region& region);
   void count_outputs();
+  bool is_update_of(const Value& value, loops::ArrayId input) const;
   uint32_t group_of(loops::ArrayId array) const;
   void visit(TermId id);
   void visit_reduction(TermId id);
@@ -68,10 +69,15 @@ class Needs {
   double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
   void count_uses();
   Work& work_of(TermId id) { return work[term(id).statement]; }
+  DType vector_type(TermId id) const;
   void count_call(TermId id);
   void count_sum(TermId id);
   void count_product(TermId id);
   bool is_outer_product(const Term& product) const;
+  // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
+  const std::vector<uint32_t>& mirror_of(TermId id);
+  double distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
+  bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
   // The element that a function of one variable is of, and whether it has a transcendental on the way.
   struct Root {
     TermId term = no_term;
@@ -93,6 +99,7 @@ class Needs {
     uint64_t summed = 0;        // variables that are summed
     DType width = DType::f64;   // of what becomes of the result
     int absorbed = 0;
+    bool one_hot = false;
   };
   // `results` is how many sums there are; they are counted when first asked for.
   struct Results {
@@ -101,6 +108,12 @@ class Needs {
   };
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   void absorb(Network& network);
+  // Every variable that is read by digits becomes its digits.
+  void split_digits(Network& network);
+  // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
+  void take_one_hot(Network& network);
+  // Two elements of one term with nothing else that tells them apart
+  bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
   void price(Network& network, TermId owner, Results& results);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   double cheapest_order(const Network& network, const std::vector<size_t>& inner);
@@ -117,8 +130,11 @@ class Needs {
   bool counting_ = true;
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
   std::vector<uint32_t> uses_;
+  std::vector<DType> used_width_;  // by term: the widest type that anybody wants of it
+  std::vector<TermId> changed_;    // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::vector<bool> rooted_;
+  std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::vector<size_t> loop_at_;  // by last term of its body
   // Products of two elements: where in the coordinates of both.
   struct Pair {
@@ -129,6 +145,7 @@ class Needs {
     DType type = DType::f32;
     double transformed = 1;
     TermId owner = no_term;
+    bool owner_mirrors = false;
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
   struct Written {

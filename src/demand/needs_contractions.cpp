@@ -5,6 +5,7 @@
 
 #include "base/maths.h"
 #include "demand/needs.h"
+#include "index/digits.h"
 
 namespace lightline::demand {
 
@@ -59,7 +60,7 @@ void Needs::visit_reduction(TermId id) {
                    term(one.value.term).function == loops::Function::logical_and)) {
         uint64_t summed = 0;
         for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
-        expand(one.value, where, summed, made.width, id, results);
+        expand(one.value, where, summed, narrower(made.width, used_width_[id]), id, results);
         continue;
       }
       if (tier_ == Tier::floor && logic) continue;
@@ -163,8 +164,12 @@ DType Needs::product_type(const Network& network, const std::vector<size_t>& inn
     widths.push_back(factor.value.width);
   }
   std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
-  if (!widths.empty()) widest = widths[std::min<size_t>(1, widths.size() - 1)];
-  return is_float(network.width) || !is_float(widest) ? narrower(widest, network.width) : widest;
+  if (widths.empty()) return network.width;
+  widest = widths[std::min<size_t>(1, widths.size() - 1)];
+  // A factor that meets a narrow one in a sum of which no more is wanted could be as narrow.
+  if (is_float(network.width) && narrower(widths[0], network.width) == widths[0])
+    widest = narrower(widest, network.width);
+  return widest;
 }
 
 // With windows, transforms need as many products as a window moves on.
@@ -191,8 +196,106 @@ double Needs::transform_share(const Network& network, const std::vector<size_t>&
   return share;
 }
 
+void Needs::split_digits(Network& network) {
+  std::vector<Form> forms;
+  bool digits = false;
+  for (const Factor& factor : network.factors) {
+    if (factor.value.is_position()) forms.push_back(factor.value.form);
+    forms.insert(forms.end(), factor.value.at.begin(), factor.value.at.end());
+  }
+  for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
+  if (!digits) return;
+  const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
+  if (parts[0].size() != 1) return;
+  const index::AffinePart& part = parts[0][0];
+  if (part.piece.box.size() > 60) return;
+  Region region;
+  region.box = part.piece.box;
+  region.samples = part.samples;
+  for (const index::HalfSpace& cut : part.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms) form.terms.emplace_back(index::AtomId(variable), coefficient);
+    region.cut(std::move(form), atoms_);
+  }
+  uint64_t summed = 0;
+  for (size_t v = 0; v < part.origin.size(); ++v)
+    if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
+  size_t next = 0;
+  for (Factor& factor : network.factors) {
+    if (factor.value.is_position()) factor.value.form = part.forms[next++];
+    for (Form& form : factor.value.at) form = part.forms[next++];
+    factor.variables = variables_of(factor.value);
+  }
+  network.region = std::move(region);
+  network.summed = summed;
+}
+
+void Needs::take_one_hot(Network& network) {
+  for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element()) continue;
+    const Term test = term(value.term);
+    if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
+    algebra_.box = network.region.box;
+    Value place = algebra_.moved(test.args[0].value, value.at), element = algebra_.moved(test.args[1].value, value.at);
+    if (!place.is_position()) std::swap(place, element);
+    if (!place.is_position() || !element.is_element() || place.denominator != 1) continue;
+    const uint64_t told = variables_of(element);
+    for (const auto& [variable, coefficient] : Form(place.form).terms) {
+      if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0) continue;
+      const bool cut = std::any_of(network.region.cuts.begin(), network.region.cuts.end(), [&](const Form& form) {
+        bool has = false;
+        atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
+        return has;
+      });
+      const bool sampled = std::any_of(network.region.samples.begin(), network.region.samples.end(),
+                                       [&](const index::Sample& sample) { return sample.coordinate == variable; });
+      if (cut || sampled) continue;
+      // coefficient * variable + rest = element
+      need(element, network.region);
+      const Form rest = atoms_.sum(place.form, Form::variable(variable), -coefficient);
+      const Form number = atoms_.data(element.term, element.at, network.region.box[variable].hi + 1);
+      std::vector<Form> images;
+      for (size_t v = 0; v < network.region.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+      images[variable] = atoms_.scaled(atoms_.sum(number, rest, -1), coefficient);
+      network.region.box[variable] = {0, 0, 1};
+      network.summed &= ~bit(variable);
+      network.factors.erase(network.factors.begin() + int64_t(i));
+      algebra_.box = network.region.box;
+      for (Factor& factor : network.factors) {
+        factor.value = algebra_.moved(factor.value, images);
+        factor.variables = variables_of(factor.value);
+      }
+      network.one_hot = true;
+      i = SIZE_MAX;
+      break;
+    }
+  }
+}
+
+bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const {
+  for (const size_t i : inner)
+    for (const size_t j : inner) {
+      if (j >= i) break;
+      const Factor &x = network.factors[i], &y = network.factors[j];
+      if (!x.value.is_element() || !y.value.is_element() || x.value.term != y.value.term || x.value.at == y.value.at)
+        continue;
+      const uint64_t both = x.variables & y.variables;
+      const bool alone = std::all_of(inner.begin(), inner.end(), [&](size_t k) {
+        return k == i || k == j || (network.factors[k].variables & ~both) == 0;
+      });
+      if (!alone) continue;
+      a = j;
+      b = i;
+      return true;
+    }
+  return false;
+}
+
 void Needs::price(Network& network, TermId owner, Results& results) {
+  take_one_hot(network);
   absorb(network);
+  split_digits(network);
   for (const Factor& factor : network.factors) need(factor.value, network.region);
   if (!counting_) return;
   const bool counts = term(owner).reads_data;
@@ -210,7 +313,12 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     inner.push_back(i);
     data_variables |= factor.variables;
   }
-  if (inner.empty()) return;
+  if (inner.empty()) {
+    // Only truths that data tell were summed: counting them.
+    if (network.one_hot && tier_ != Tier::floor)
+      work_of(owner).sums[term(owner).type] += index::count(network.region, atoms_, data_);
+    return;
+  }
   const bool one = inner.size() == 1;
   // Formulas are known before: together they are one factor, unless a single element of data takes them along.
   for (const size_t i : formulas) {
@@ -244,6 +352,10 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   const bool alone = (network.summed & ~shared & data_variables) != 0;
   if (inner.size() == 2 && !alone && network.absorbed == 0) {
     add_pair(network.factors[inner[0]], network.factors[inner[1]], network, owner, share);
+    return;
+  }
+  if (size_t a = 0, b = 0; !alone && network.absorbed == 0 && is_mirrored(network, inner, a, b)) {
+    add_pair(network.factors[a], network.factors[b], network, owner, share);
     return;
   }
   const double macs = cheapest_order(network, inner);
@@ -281,6 +393,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   if (pair.owner == no_term) pair.owner = owner;
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   if (pair.alike && first.value.at == second.value.at) pair.mirrored = false;
+  pair.owner_mirrors = !(pair.alike && pair.mirrored) && !mirror_of(owner).empty() &&
+                       meets_mirror(needed_[owner], mirror_of(owner));
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
@@ -305,6 +419,7 @@ void Needs::settle_pairs() {
       }
       if (!apart) products = std::ceil(products / 2);
     }
+    if (pair.owner_mirrors) products = std::ceil(products / 2);
     Work& work = work_of(pair.owner);
     work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
     work.transformed_macs[pair.type] += products * pair.transformed;

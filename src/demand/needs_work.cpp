@@ -48,11 +48,31 @@ bool is_packed(Function function) {
   }
 }
 
+// Against a number: a modifier of what makes the value.
+bool is_clamp(const Term& term) {
+  const bool order = term.function == Function::min || term.function == Function::max ||
+                     term.function == Function::fmin || term.function == Function::fmax;
+  return order && std::any_of(term.args.begin(), term.args.end(),
+                              [](const Argument& arg) { return arg.value.is_number(); });
+}
+
 }  // namespace
+
+// The type that a vector operation could run in: the widest of what it takes, if no more is wanted of it.
+DType Needs::vector_type(TermId id) const {
+  const Term& made = term(id);
+  if (!is_float(made.type) || bits(made.type) > 32) return made.type;
+  DType widest = DType::boolean;
+  for (const Argument& arg : made.args)
+    if (arg.value.is_element()) widest = wider(widest, arg.value.width);
+  widest = wider(widest, used_width_[id]);
+  return is_float(widest) && bits(widest) >= 16 ? widest : bits(widest) < 16 ? DType::f16 : made.type;
+}
 
 void Needs::count_uses() {
   const size_t size = form_.terms.size();
   uses_.assign(size, 0);
+  used_width_.assign(size, DType::boolean);
   std::vector<bool> reached(size, false);
   std::vector<TermId> pending;
   const auto forms = [&](const auto& self, const Form& form) -> void {
@@ -72,6 +92,7 @@ void Needs::count_uses() {
     if (value.is_position()) forms(forms, value.form);
     if (!value.is_element()) return;
     ++uses_[value.term];
+    used_width_[value.term] = wider(used_width_[value.term], value.width);
     if (!reached[value.term]) pending.push_back(value.term);
   };
   for (const loops::Output& output : form_.program->outputs)
@@ -140,7 +161,7 @@ void Needs::count_call(TermId id) {
   const Term made = term(id);
   const Root root = root_of(id);
   if (counting_ && tier_ != Tier::floor && made.reads_data) {
-    const double elements = count(regions);
+    const double elements = distinct(id, regions);
     Work& work = work_of(id);
     const loops::FunctionInfo& info = loops::info(made.function);
     if (root.term != id && root.steps > 1) {
@@ -173,8 +194,8 @@ void Needs::count_call(TermId id) {
         }
       }
       work.transcendental_ops += evaluations;
-    } else if (!is_modifier(made.function)) {
-      work.vector_ops[made.type] += elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
+    } else if (!is_modifier(made.function) && !is_clamp(made)) {
+      work.vector_ops[vector_type(id)] += elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
     }
   }
   if (root.term != id && root.steps > 1) {
@@ -227,7 +248,7 @@ void Needs::count_sum(TermId id) {
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
   slots = std::max(0.0, slots - products);  // a product and its sum are one
   if (slots > 0)
-    work_of(id).vector_ops[made.type] += slots * count(regions) * (is_integer(made.type) ? 0.5 : 1);
+    work_of(id).vector_ops[vector_type(id)] += slots * distinct(id, regions) * (is_integer(made.type) ? 0.5 : 1);
 }
 
 void Needs::count_product(TermId id) {
@@ -238,17 +259,13 @@ void Needs::count_product(TermId id) {
   for (const Argument& arg : made.args)
     for (const Region& region : regions) need(arg.value, region);
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
-  double factors = 0, alike = 1;
+  double factors = 0;
   for (size_t i = 0; i < made.args.size(); ++i) {
     factors += !made.args[i].value.is_number();
-    for (size_t j = 0; j < i; ++j)
-      if (made.args[i].value.is_element() && made.args[j].value.is_element() &&
-          made.args[i].value.term == made.args[j].value.term && made.args[i].value.at != made.args[j].value.at)
-        alike = 0.5;  // a[i] a[j] is a[j] a[i]
   }
   for (const uint64_t inner : made.spelled)
     if (!needed_[inner].empty()) factors -= double(term(TermId(inner)).args.size()) - 1;
-  if (factors > 1) work_of(id).vector_ops[made.type] += (factors - 1) * alike * count(regions);
+  if (factors > 1) work_of(id).vector_ops[vector_type(id)] += (factors - 1) * distinct(id, regions);
 }
 
 }  // namespace lightline::demand

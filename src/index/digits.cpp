@@ -37,6 +37,7 @@ class Splitter {
   }
 
   size_t size() const { return size_; }
+  const std::vector<uint32_t>& origin() const { return origin_; }
   std::span<const Form> images() const { return images_; }  // of the old variables, over the new
   bool is_split(size_t variable) const { return owner_[variable] >= 0; }
   std::vector<Range> box(const Region& region) const;
@@ -99,6 +100,7 @@ class Splitter {
   std::vector<Radices> radices_;
   std::vector<int> owner_;  // by variable: the radices that it is split by, or -1
   std::vector<Form> images_;
+  std::vector<uint32_t> origin_;
   size_t size_ = 0;
   // The new variables of radices, from the lowest digit on.
   struct Digits {
@@ -145,7 +147,10 @@ void Splitter::lay_out() {
   images_.resize(variables_);
   digits_.resize(radices_.size());
   for (size_t v = 0; v < variables_; ++v)
-    if (owner_[v] < 0) images_[v] = Form::variable(AtomId(size_++));
+    if (owner_[v] < 0) {
+      images_[v] = Form::variable(AtomId(size_++));
+      origin_.push_back(uint32_t(v));
+    }
   for (size_t r = 0; r < radices_.size(); ++r) {
     const Radices& radices = radices_[r];
     if (radices.base.terms.empty() || !is_variable(radices.base.terms[0].first) ||
@@ -156,6 +161,7 @@ void Splitter::lay_out() {
     digits.places.push_back(1);
     digits.places.insert(digits.places.end(), radices.places.begin(), radices.places.end());
     size_ += digits.places.size();
+    origin_.resize(size_, 0);
     // The number is the base plus the shift; a variable is its own digits of it.
     const bool single = radices.base.terms.size() == 1;
     for (const auto& [variable, coefficient] : radices.base.terms) {
@@ -164,8 +170,10 @@ void Splitter::lay_out() {
         if (place > coefficient) above = std::min(above, place);
       Form image = Form::of(single ? -radices.shift : 0);
       for (size_t i = 0; i < digits.places.size(); ++i)
-        if (single || (digits.places[i] >= coefficient && digits.places[i] < above))
+        if (single || (digits.places[i] >= coefficient && digits.places[i] < above)) {
+          origin_[digits.first + i] = variable;
           image.terms.emplace_back(AtomId(digits.first + i), single ? digits.places[i] : digits.places[i] / coefficient);
+        }
       images_[variable] = single && coefficient < 0 ? atoms_.scaled(image, -1) : image;
     }
   }
@@ -308,7 +316,10 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
       if (kept) sample.coordinate = image.terms[0].first;
     }
     if (!kept) result[r].clear();  // digits of numbers that only data tell
-    for (AffinePart& part : result[r]) part.samples = samples;
+    for (AffinePart& part : result[r]) {
+      part.samples = samples;
+      part.origin = splitter.origin();
+    }
   }
   return result;
 }

@@ -11,6 +11,7 @@ struct AffinePart {
   Piece piece;
   std::vector<Form> forms;  // without quotients and remainders; numbers from data may remain
   std::vector<Sample> samples;
+  std::vector<uint32_t> origin;  // by variable: that of the region that it is, or is a digit of
 };
 
 // For each region, parts without a point in common. All points where radices refine each other or few values have to be

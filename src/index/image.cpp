@@ -641,6 +641,32 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
   return result;
 }
 
+bool has_no_points(const Region& region, Atoms& atoms) {
+  if (region.empty) return true;
+  if (std::none_of(region.cuts.begin(), region.cuts.end(), [&](const Form& cut) { return atoms.has_compound(cut); }))
+    return false;
+  // Only the variables that digits are taken of: few values, or none at all.
+  Region part;
+  std::vector<AtomId> place(region.box.size(), 0);
+  std::vector<bool> wanted(region.box.size(), false);
+  for (const Form& cut : region.cuts)
+    if (atoms.has_compound(cut)) atoms.for_each_variable(cut, [&](AtomId v) { wanted[v] = true; });
+  std::vector<Form> images(region.box.size());
+  for (size_t v = 0; v < region.box.size(); ++v)
+    if (wanted[v]) {
+      images[v] = Form::variable(AtomId(part.box.size()));
+      part.box.push_back(region.box[v]);
+    }
+  for (const Form& cut : region.cuts) {
+    bool inside = true;
+    atoms.for_each_variable(cut, [&](AtomId v) { inside &= bool(wanted[v]); });
+    if (inside && !atoms.has_data(cut)) part.cut(atoms.compose(cut, images, part.box), atoms);
+  }
+  if (part.empty) return true;
+  const auto parts = to_affine(std::span(&part, 1), {}, atoms);
+  return parts[0].empty();
+}
+
 double count(const Region& region, Atoms& atoms, Data data) {
   if (region.empty) return 0;
   if (region.cuts.empty()) return box_count(region.box) * sample_factor(region.samples, data);

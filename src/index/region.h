@@ -55,6 +55,9 @@ std::vector<Region> difference(const Region& a, const Region& b, Atoms& atoms);
 // How data are taken: in general position, or as suits an implementation best.
 enum class Data : uint8_t { general, kindest };
 
+// True if digits show that no point is left; false if there may be some.
+bool has_no_points(const Region& region, Atoms& atoms);
+
 // The number of points of a union, or fewer.
 double count(std::span<const Region> regions, Atoms& atoms, Data data = Data::general);
 double count(const Region& region, Atoms& atoms, Data data = Data::general);
