@@ -1,0 +1,17 @@
+// Reductions of the same values over overlapping sets: running and sliding sums, pooling.
+#pragma once
+
+#include <vector>
+
+#include "truth/scalar_graph.h"
+
+namespace lightline::truth {
+
+// One result: the values it is taken over, sorted.
+using ReducedSet = std::vector<NodeId>;
+
+// The fewest operations found for all results together. Sets that are boxes of one array, or that differ by little from
+// one to the next, take as many operations as there are values or results, whichever is more.
+double overlapping_operations(const ScalarGraph& graph, std::vector<ReducedSet> sets, bool invertible);
+
+}  // namespace lightline::truth
