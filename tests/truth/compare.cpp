@@ -40,7 +40,7 @@ Result<Truth> truth_of(const Subject& subject) {
 std::vector<Violation> compare(const Truth& truth, const std::vector<Tier>& tiers, bool dense) {
   std::vector<Violation> result;
   const auto at_most = [&](const Tier& tier, const char* resource, double claimed, double allowed) {
-    if (claimed > allowed * (1 + slack) + 1e-15) result.push_back({tier.name, resource, claimed, allowed});
+    if (claimed > allowed * (1 + slack) + 1e-11) result.push_back({tier.name, resource, claimed, allowed});
   };
   const auto at_least = [&](const Tier& tier, const char* resource, double claimed, double wanted) {
     if (claimed < wanted * (1 - slack)) result.push_back({tier.name, resource, claimed, wanted, true});
@@ -49,10 +49,14 @@ std::vector<Violation> compare(const Truth& truth, const std::vector<Tier>& tier
     const Work least = truth.least(tier.floor);
     at_most(tier, "input_bytes", tier.input_bytes, truth.input_bytes + truth.constant_bytes);
     at_most(tier, "output_bytes", tier.output_bytes, truth.output_bytes);
-    at_most(tier, "macs", tier.total_macs(), least.products + least.additions);
+    at_most(tier, "macs", tier.total_macs(), least.products + least.lone_products + least.additions);
+    const size_t before = result.size();
     at_most(tier, "vector_ops", tier.vector_ops, least.slots);
     at_most(tier, "transcendental_ops", tier.transcendental_ops, least.transcendentals);
     at_most(tier, "milliseconds", tier.milliseconds, truth.least_milliseconds(tier.floor));
+    const bool plain = tier.vector_ops <= least.plain && tier.transcendental_ops <= least.plain_transcendentals;
+    for (size_t i = before; i < result.size(); ++i)
+      result[i].rates = plain && least.macs == 0 && tier.total_macs() <= least.products + least.lone_products;
     if (!dense || tier.floor) continue;
     at_least(tier, "input_bytes", tier.input_bytes, truth.input_bytes);
     at_least(tier, "output_bytes", tier.output_bytes, truth.output_bytes);

@@ -27,6 +27,7 @@ struct Violation {
   double claimed = 0;
   double truth = 0;
   bool too_low = false;  // a dense program that is not reached
+  bool rates = false;    // every operation counts as one where an instruction does more: no zero or repetition unseen
   double factor() const { return too_low ? truth / claimed : claimed / truth; }
 };
 

@@ -30,6 +30,8 @@ Named Generator::input(Extents shape, const std::string& dtype) {
 
 Named Generator::define(Extents shape, const std::string& body, const std::string& dtype) {
   Named made{fresh("a"), std::move(shape), dtype};
+  for (const std::string& construct : pending_) sketch_.places.try_emplace(construct, made.name);
+  pending_.clear();
   sketch_.lines.push_back(
       fmt::format("{}: {} = {}", made.name, type_text(made.shape, dtype), with_name(body, made.name)));
   return made;

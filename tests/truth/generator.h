@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -27,16 +28,18 @@ struct Sketch {
   std::vector<Named> inputs;
   std::vector<std::string> lines;  // statements
   std::vector<std::string> outputs;
-  std::set<std::string> constructs;  // what it is made of, for reports
-  std::set<std::string> known;       // inputs whose values the analysis is given
-  int integer_limit = 2;             // integer inputs stay below
+  std::set<std::string> constructs;           // what it is made of, for reports
+  std::map<std::string, std::string> places;  // of constructs: the array that the first of each kind defines
+  std::set<std::string> known;                // inputs whose values the analysis is given
+  int integer_limit = 2;                      // integer inputs stay below
   bool dense = false;
   std::string text() const;
 };
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  // With the same seed and a smaller `largest`, mostly the same program with smaller arrays.
+  explicit Generator(uint64_t seed, int largest = 8) : random_(seed), largest_(largest) {}
   // `kind` is one of kinds(), or "" for any.
   Sketch run(std::string_view kind = "");
   static const std::vector<std::string>& kinds();
@@ -45,13 +48,17 @@ class Generator {
   // Parts that everything is made of.
   int pick(int below) { return int(random_() % uint64_t(below)); }
   bool coin() { return pick(2) == 0; }
-  int size() { return 2 + pick(5); }
+  int sized(int wanted) const { return std::min(wanted, largest_); }
+  int size() { return sized(2 + pick(5)); }
   std::string fresh(const char* prefix) { return prefix + std::to_string(count_++); }
   Named input(Extents shape, const std::string& dtype = "f32");
   Named matrix() { return input({size(), size()}); }
   // `body` stands after "name: type = "; a word @ in it is the new name.
   Named define(Extents shape, const std::string& body, const std::string& dtype = "f32");
-  void tag(const std::string& construct) { sketch_.constructs.insert(construct); }
+  void tag(const std::string& construct) {
+    sketch_.constructs.insert(construct);
+    pending_.push_back(construct);
+  }
   void result(const Named& array);
 
   // generator_moves.cpp: elements elsewhere, the same again, or none.
@@ -94,8 +101,10 @@ class Generator {
   void mixed();
 
   std::mt19937_64 random_;
+  int largest_;
   Sketch sketch_;
   int count_ = 0;
+  std::vector<std::string> pending_;  // constructs that the next statement stands for
 };
 
 }  // namespace lightline::truth

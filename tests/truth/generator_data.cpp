@@ -3,7 +3,7 @@
 namespace lightline::truth {
 
 void Generator::loops() {
-  const int n = size(), d = size(), steps = 3 + pick(3);
+  const int n = size(), d = size(), steps = sized(3 + pick(3));
   const Named x = input({steps, n}), w = input({n, n}), h = input({d, n});
   const std::string type = fmt::format("f32[{}, {}]", d, n);
   const auto repeat = [&](const std::string& carried, const std::string& body) {
@@ -54,7 +54,7 @@ void Generator::loops() {
 
 // Linear attention: a state that grows by outer products.
 void Generator::recurrence() {
-  const int d = 2 + pick(2), e = 3 + pick(2), steps = 3 + pick(3);
+  const int d = sized(2 + pick(2)), e = sized(3 + pick(2)), steps = sized(3 + pick(3));
   const Named k = input({steps, d}), v = input({steps, e}), q = input({steps, d});
   const Named zero = define({d, e}, "const [0]");
   const bool decays = pick(3) == 0;
@@ -76,7 +76,7 @@ void Generator::recurrence() {
 }
 
 void Generator::gathers() {
-  const int r = 2 + pick(3), c = size(), n = 3 + pick(5);
+  const int r = sized(2 + pick(3)), c = size(), n = sized(3 + pick(5));
   const Named table = input({r, c}), index = input({n}, "i64");
   sketch_.integer_limit = r;
   if (coin()) sketch_.known.insert(index.name);
@@ -106,7 +106,7 @@ void Generator::gathers() {
 }
 
 void Generator::scatters() {
-  const int r = 3 + pick(4), c = size(), n = 2 + pick(4);
+  const int r = sized(3 + pick(4)), c = size(), n = sized(2 + pick(4));
   const Named base = input({r, c}), g = input({n, c});
   sketch_.integer_limit = r;
   switch (pick(4)) {

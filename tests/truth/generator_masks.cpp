@@ -64,7 +64,7 @@ Named Generator::masked(const Named& x) {
 }
 
 void Generator::attention() {
-  const int n = 3 + pick(4), d = 2 + pick(2);
+  const int n = sized(3 + pick(4)), d = sized(2 + pick(2));
   const Named q = input({n, d}), k = input({n, d}), v = input({n, d + 1});
   const Named s = define({n, n}, fmt::format("for i, j: sum k in {}: {}[i, k] * {}[j, k]", d, q.name, k.name));
   Named m;

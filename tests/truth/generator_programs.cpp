@@ -3,7 +3,7 @@
 namespace lightline::truth {
 
 void Generator::running() {
-  const int n = 4 + pick(5), c = 1 + pick(3);
+  const int n = sized(4 + pick(5)), c = sized(1 + pick(3));
   const Named x = input({n, c});
   switch (pick(6)) {
     case 0: {
@@ -40,7 +40,7 @@ void Generator::running() {
 }
 
 void Generator::windows() {
-  const int n = 4 + pick(4), c = 1 + pick(2), o = 1 + pick(3), w = 2 + pick(2);
+  const int n = sized(4 + pick(4)), c = sized(1 + pick(2)), o = sized(1 + pick(3)), w = sized(2 + pick(2));
   const Named x = input({c, n}), k = input({o, c, w});
   switch (pick(4)) {
     case 0: {
@@ -168,7 +168,7 @@ void Generator::in_place() {
 }
 
 void Generator::opaque() {
-  const int r = size(), c = 3 + pick(3), k = size();
+  const int r = size(), c = sized(3 + pick(3)), k = size();
   const Named x = input({r, c});
   switch (pick(4)) {
     case 0: {

@@ -1,87 +1,109 @@
-#include <chrono>
+// lightline_truth: holds the tiers of random tiny programs, or of given ones, against their truth by enumeration.
+//
+//   lightline_truth --seed N --count M [--kind K] [--finds FOLDER]
+//   lightline_truth --file X.lir
+#include <fmt/format.h>
+
 #include <cstdio>
-#include <cstring>
-#include <map>
+#include <filesystem>
+#include <fstream>
+
 #include "loops/ir/parse.h"
-#include "truth/compare.h"
-#include "truth/generator.h"
-using namespace lightline;
-int main(int argc, char** argv) {
-  uint64_t seed = 1, count = 1000;
-  std::string kind;
-  bool show = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string a = argv[i];
-    if (a == "--seed")
-      seed = strtoull(argv[++i], 0, 10);
-    else if (a == "--count")
-      count = strtoull(argv[++i], 0, 10);
-    else if (a == "--kind")
-      kind = argv[++i];
-    else if (a == "--show")
-      show = true;
-    else {
-      auto p = loops::load(argv[i]);
-      if (!p.ok()) {
-        std::puts(to_string(p.error()).c_str());
-        continue;
-      }
-      truth::Subject s{std::move(*p)};
-      s.inputs = truth::random_inputs(s.program, 1, 2);
-      auto d = truth::difference_of_meaning(s);
-      std::printf("== %s: %s\n", argv[i],
-                  !d.ok()          ? to_string(d.error()).c_str()
-                  : d->has_value() ? (*d)->c_str()
-                                   : "same meaning");
-      auto v = truth::judge(s);
-      std::puts(v.ok() ? to_string(*v).c_str() : to_string(v.error()).c_str());
-      count = 0;
+#include "truth/found.h"
+
+namespace lightline::truth {
+namespace {
+
+struct Arguments {
+  FuzzOptions fuzz;
+  std::string finds;
+  std::vector<std::string> files;
+  bool wrong = false;
+};
+
+Arguments parse_arguments(int count, char** words) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (i + 1 == count) {
+      arguments.wrong = true;
+      break;
     }
+    const std::string value = words[++i];
+    if (word == "--seed")
+      arguments.fuzz.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (word == "--count")
+      arguments.fuzz.count = std::strtoull(value.c_str(), nullptr, 10);
+    else if (word == "--kind")
+      arguments.fuzz.kind = value;
+    else if (word == "--finds")
+      arguments.finds = value;
+    else if (word == "--file")
+      arguments.files.push_back(value);
+    else
+      arguments.wrong = true;
   }
-  std::map<std::string, int> tried, bad, causes, errors;
-  int meaning = 0, skipped = 0, holds = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    auto sk = truth::Generator(seed * 1000003 + i).run(kind);
-    auto p = loops::parse_and_verify(sk.text(), "g");
-    if (!p.ok()) {
-      std::printf("%s\n%s", to_string(p.error()).c_str(), sk.text().c_str());
-      errors["parse"]++;
-      continue;
-    }
-    truth::Subject s{std::move(*p)};
-    s.inputs = truth::random_inputs(s.program, i, sk.integer_limit);
-    s.dense = sk.dense;
-    for (auto in : s.program.inputs)
-      if (sk.known.contains(s.program.arrays[in].name)) s.known.insert(in);
-    auto d = truth::difference_of_meaning(s);
-    if (!d.ok()) {
-      errors[to_string(d.error())]++;
-      if (errors[to_string(d.error())] == 1) puts(sk.text().c_str());
-      continue;
-    }
-    if (d->has_value()) {
-      meaning++;
-      if (meaning < 4) std::printf("MEANING %s\n%s", (*d)->c_str(), sk.text().c_str());
-    }
-    auto v = truth::judge(s);
-    if (!v.ok()) {
-      errors[to_string(v.error())]++;
-      continue;
-    }
-    skipped += v->skipped;
-    if (!v->truth.plans_hold) {
-      if (++holds < 4) std::printf("PLAN DOES NOT HOLD\n%s", sk.text().c_str());
-    }
-    for (auto& t : sk.constructs) {
-      tried[t]++;
-      if (!v->violations.empty()) bad[t]++;
-    }
-    for (auto& x : v->violations) causes[x.tier + " " + x.resource + (x.too_low ? " too low" : "")]++;
-    if (show && !v->violations.empty()) std::printf("-----\n%s%s", sk.text().c_str(), to_string(*v).c_str());
+  return arguments;
+}
+
+int show_file(const std::string& path) {
+  auto found = load_found(path);
+  if (!found.ok()) {
+    fmt::print(stderr, "{}\n", to_string(found.error()));
+    return 2;
   }
-  if (!count) return 0;
-  for (auto& [t, n] : tried) std::printf("%-32s %5d of %5d\n", t.c_str(), bad[t], n);
-  for (auto& [t, n] : causes) std::printf("  %-32s %5d\n", t.c_str(), n);
-  for (auto& [t, n] : errors) std::printf("  ERROR %-32s %5d\n", t.c_str(), n);
-  std::printf("meaning %d skipped %d plans %d\n", meaning, skipped, holds);
+  const auto verdict = judge(found->subject);
+  if (!verdict.ok()) {
+    fmt::print(stderr, "{}\n", to_string(verdict.error()));
+    return 2;
+  }
+  fmt::print("{}", to_string(*verdict));
+  return verdict->violations.empty() ? 0 : 1;
+}
+
+std::string file_name(const std::string& cause) {
+  std::string name;
+  for (const char letter : cause) {
+    if (std::isalnum(uint8_t(letter)))
+      name += char(std::tolower(letter));
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name + ".lir";
+}
+
+void write_finds(const FuzzReport& report, const std::string& kind, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& [cause, find] : report.finds) {
+    const Find small = minimised(find, kind, cause);
+    std::ofstream(std::filesystem::path(folder) / file_name(cause)) << found_text(small, cause);
+  }
+}
+
+int run_fuzz(const Arguments& arguments) {
+  const FuzzReport report = fuzz(arguments.fuzz);
+  fmt::print("{} programs, {} also run by the interpreter, {} skipped, {} with a violation, {} by more than rates\n",
+             report.tried, report.checked_by_interpreter, report.skipped, report.violating, report.beyond_rates);
+  for (const auto& [construct, counts] : report.constructs)
+    fmt::print("  {:<32} {:>6} of {:>6}\n", construct, counts.first, counts.second);
+  for (const auto& [resource, count] : report.resources) fmt::print("  {:<32} {:>6}\n", resource, count);
+  for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
+  if (!arguments.finds.empty()) write_finds(report, arguments.fuzz.kind, arguments.finds);
+  return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
+}
+
+}  // namespace
+}  // namespace lightline::truth
+
+int main(int count, char** words) {
+  using namespace lightline::truth;
+  const Arguments arguments = parse_arguments(count, words);
+  if (arguments.wrong) {
+    fmt::print(stderr, "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER] | --file X.lir\n");
+    return 2;
+  }
+  int code = 0;
+  for (const std::string& file : arguments.files) code = std::max(code, show_file(file));
+  return arguments.files.empty() ? run_fuzz(arguments) : code;
 }

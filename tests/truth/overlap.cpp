@@ -16,17 +16,6 @@ double step_from(const ReducedSet& from, const ReducedSet& to, bool invertible) 
   return double(missing.size() + extra.size());
 }
 
-double chained(const std::vector<ReducedSet>& sets, bool invertible) {
-  double total = 0;
-  for (size_t i = 0; i < sets.size(); ++i) {
-    double best = double(sets[i].size()) - 1;
-    const size_t first = i > 64 ? i - 64 : 0;
-    for (size_t j = first; j < i && best > 1; ++j) best = std::min(best, step_from(sets[j], sets[i], invertible));
-    total += best;
-  }
-  return total;
-}
-
 // A full rectangle of places of one array, with any strides.
 bool is_box(const ScalarGraph& graph, const ReducedSet& set) {
   std::vector<int64_t> places;
@@ -46,7 +35,7 @@ bool is_box(const ScalarGraph& graph, const ReducedSet& set) {
     while (all.contains(length * step)) ++length;
     std::vector<int64_t> starts;
     for (const int64_t place : rest)
-      if (!all.contains(place - step) || (place / step % length == 0 && place % step == 0)) starts.push_back(place);
+      if (!all.contains(place - step)) starts.push_back(place);
     if (int64_t(starts.size()) * length != int64_t(rest.size())) return false;
     for (const int64_t start : starts)
       for (int64_t i = 0; i < length; ++i)
@@ -57,6 +46,17 @@ bool is_box(const ScalarGraph& graph, const ReducedSet& set) {
 }
 
 }  // namespace
+
+std::vector<double> chained_steps(const std::vector<ReducedSet>& sets, bool invertible) {
+  std::vector<double> steps;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    double best = double(sets[i].size());
+    const size_t first = i > 64 ? i - 64 : 0;
+    for (size_t j = first; j < i && best > 1; ++j) best = std::min(best, step_from(sets[j], sets[i], invertible));
+    steps.push_back(best);
+  }
+  return steps;
+}
 
 double overlapping_operations(const ScalarGraph& graph, std::vector<ReducedSet> sets, bool invertible) {
   double separate = 0;
@@ -69,7 +69,9 @@ double overlapping_operations(const ScalarGraph& graph, std::vector<ReducedSet> 
   const double least = double(std::max(values.size(), sets.size()));
   if (least >= separate) return separate;
   std::sort(sets.begin(), sets.end(), [](const ReducedSet& a, const ReducedSet& b) { return a.size() < b.size(); });
-  const double chain = chained(sets, invertible);
+  const std::vector<double> steps = chained_steps(sets, invertible);
+  double chain = 0;
+  for (size_t i = 0; i < sets.size(); ++i) chain += std::min(steps[i], double(sets[i].size()) - 1);
   if (chain <= 3 * least || std::all_of(sets.begin(), sets.end(), [&](const auto& set) { return is_box(graph, set); }))
     return std::min(least, chain);
   return std::min(separate, chain);

@@ -12,6 +12,8 @@ using ReducedSet = std::vector<NodeId>;
 
 // The fewest operations found for all results together. Sets that are boxes of one array, or that differ by little from
 // one to the next, take as many operations as there are values or results, whichever is more.
+// For each set, in the order given: how many values it takes beyond the nearest one before it, or all of them.
+std::vector<double> chained_steps(const std::vector<ReducedSet>& sets, bool invertible);
 double overlapping_operations(const ScalarGraph& graph, std::vector<ReducedSet> sets, bool invertible);
 
 }  // namespace lightline::truth

@@ -94,7 +94,7 @@ class Search {
   }
   void try_plan(const std::string& name, bool floor_only, const Plan& plan) {
     if (!plan.is_acyclic(graph_, plan.users_first(graph_, roots_))) return;
-    for (const Overlap overlap : {Overlap::plain, Overlap::products}) {
+    for (const Overlap overlap : {Overlap::plain, Overlap::products, Overlap::chains}) {
       Implementation found{name, floor_only, work_of(graph_, plan, roots_, overlap)};
       const bool known =
           std::any_of(truth_.implementations.begin(), truth_.implementations.end(),
@@ -139,17 +139,22 @@ class Search {
 
 Work Truth::least(bool floor) const {
   Work result;
-  result.products = result.additions = result.slots = result.transcendentals = std::numeric_limits<double>::infinity();
-  double products_and_additions = std::numeric_limits<double>::infinity();
+  result.products = result.lone_products = result.additions = result.slots = result.transcendentals =
+      std::numeric_limits<double>::infinity();
+  double possible_macs = std::numeric_limits<double>::infinity();
   for (const Implementation& implementation : implementations) {
     if (implementation.floor_only && !floor) continue;
     const Work& work = implementation.work;
-    if (work.products + work.additions < products_and_additions) {
-      products_and_additions = work.products + work.additions;
+    if (work.products + work.lone_products + work.additions < possible_macs) {
+      possible_macs = work.products + work.lone_products + work.additions;
+      result.lone_products = work.lone_products;
       result.additions = work.additions;
       result.products = work.products;
     }
     result.slots = std::min(result.slots, work.slots);
+    result.plain = std::max(result.plain, work.plain);
+    result.plain_transcendentals = std::max(result.plain_transcendentals, work.plain_transcendentals);
+    result.macs = std::max(result.macs, work.macs + work.half_macs);
     result.transcendentals = std::min(result.transcendentals, work.transcendentals);
   }
   return result;
@@ -179,6 +184,11 @@ Truth truth_of(const loops::Program& program, Unrolled& unrolled) {
   for (const auto& [array, place] : unrolled.constants_read)
     truth.constant_bytes += bits(program.arrays[array].dtype) / 8.0;
   Search(unrolled.graph, roots, truth).run();
+  for (Implementation& implementation : truth.implementations) {
+    implementation.work.slots += unrolled.uncertain_operations;
+    implementation.work.other_slots += unrolled.uncertain_operations;
+    implementation.work.additions += unrolled.uncertain_operations;
+  }
   return truth;
 }
 

@@ -211,7 +211,9 @@ class Unroller {
     const int64_t count = points(scatter.domain);
     for (int64_t point = 0; point < count; ++point) {
       const auto kept = swapped_in(scatter.domain, point);
+      const size_t reads = out_.index_reads.size();
       const int64_t target = offset(scatter.result, shape, scatter.target.data());
+      if (out_.index_reads.size() > reads) targets_by_data_.insert(scatter.result);
       restore(scatter.domain, kept);
       if (target >= 0)
         hits[target].push_back(point);
@@ -234,6 +236,8 @@ class Unroller {
       values.push_back(evaluate(scatter.body));
       restore(scatter.domain, kept);
     }
+    if (options_.spread && targets_by_data_.contains(scatter.result))
+      out_.uncertain_operations += double(values.size());
     if (scatter.reducer == Reducer::set && !values.empty()) return graph.cast(values.back(), stored);
     const NodeId init =
         scatter.init_array != none ? element(scatter.init_array, place) : evaluate(scatter.init_literal);
@@ -354,6 +358,7 @@ class Unroller {
   std::unordered_map<Key, NodeId, KeyHash> memo_;
   std::unordered_map<Key, std::map<int64_t, std::vector<int64_t>>, KeyHash> writers_;
   std::map<std::pair<ArrayId, size_t>, std::map<NodeId, int64_t>> spread_;
+  std::set<ArrayId> targets_by_data_;
   int depth_ = 0;
 };
 

@@ -24,7 +24,8 @@ struct UnrolledOutput {
 struct Unrolled {
   ScalarGraph graph;
   std::vector<UnrolledOutput> outputs;
-  std::vector<NodeId> index_reads;                              // subscripts and targets that data decide
+  std::vector<NodeId> index_reads;  // subscripts and targets that data decide
+  double uncertain_operations = 0;  // writes of scatters that meet others more or less often, as data decide
   std::set<std::pair<loops::ArrayId, int64_t>> constants_read;  // elements of constants that the text carries
 };
 

@@ -29,11 +29,14 @@ class Counter {
     for (const NodeId id : order_) see_uses(id);
     univariate_ = univariate_functions(graph_, plan_, order_, roots_);
     work_.transcendentals = univariate_.transcendentals;
-    for (const NodeId id : order_)
+    for (const NodeId id : order_) {
+      work_.plain += plain_operations(id);
+      work_.plain_transcendentals +=
+          graph_[id].kind == Kind::call ? loops::info(graph_[id].function).transcendental_ops : 0;
       if (!univariate_.absorbed.contains(id)) count(id);
+    }
     for (const auto& [home, group] : sums_) close(group, true);
     for (const auto& [home, group] : extrema_) close(group, false);
-    work_.products = double(products_.size());
     return work_;
   }
 
@@ -117,6 +120,26 @@ class Counter {
     return std::all_of(operands.begin(), operands.end(), [&](NodeId operand) { return narrow(operand); });
   }
 
+  // Every operation one, whatever an instruction could do on the way.
+  double plain_operations(NodeId id) const {
+    const Node& node = graph_[id];
+    switch (node.kind) {
+      case Kind::linear:
+      case Kind::product: {
+        const Way way = plan_.way_of(graph_, id);
+        double scalings = 0;
+        for (const Term& term : way.terms) scalings += !term.coefficient.field.is_one();
+        return double(way.terms.size()) - 1 + (way.offset.field.is_zero() ? 0 : 1) + scalings;
+      }
+      case Kind::extremum:
+      case Kind::logic:
+      case Kind::position: return std::max(1.0, double(node.elements.size() + node.operands.size()));
+      case Kind::choice: return 1;
+      case Kind::call: return loops::info(node.function).vector_ops;
+      default: return 0;
+    }
+  }
+
   void count(NodeId id) {
     const Node& node = graph_[id];
     if (node.type == DType::f64 || node.type == DType::c64) work_.timed = false;
@@ -153,6 +176,7 @@ class Counter {
     const double factors = double(way.terms.size());
     if (uses_[id].elsewhere)
       for (const Term& term : way.terms) divisors_.insert(term.node);
+    if (uses_[id].elsewhere) work_.lone_products += factors - 1;
     add_slots(uses_[id].elsewhere ? factors - 1 : factors - 2);
   }
 
@@ -171,7 +195,6 @@ class Counter {
       if (scaled || !uses_[term.node].elsewhere) ++sum.absorbed;
       if (product && narrow_product(term.node)) ++sum.half;
       boolean = boolean && product && graph_[term.node].grid == DType::boolean;
-      products_.insert({product ? 1 : std::abs(term.coefficient), term.node});
     }
     sum.on_matrix = sum.multiplied > 0 && sum.count > 1 && (!is_integral(type) || boolean);
     return sum;
@@ -215,6 +238,7 @@ class Counter {
     const Sum sum = sum_of(terms, false, DType::boolean);
     work_.slots += operations / booleans_per_slot + sum.absorbed / booleans_per_slot;
     work_.additions += sum.count - sum.multiplied;
+    work_.products += sum.multiplied;
     if (sum.on_matrix)
       work_.half_macs += sum.multiplied, work_.other_slots += std::max(0.0, sum.count - sum.multiplied - 1);
     else
@@ -236,46 +260,85 @@ class Counter {
         ++products;
         for (const NodeId factor : plan_.operands(graph_, term.node)) factors.insert({1, factor});
       }
-    return products >= 2 * double(factors.size());
+    return products > 0 && products >= 2 * double(factors.size());
+  }
+
+  struct GroupWork {
+    double slots = 0, other = 0, products = 0, additions = 0, macs = 0, half = 0;
+  };
+
+  GroupWork one_by_one(const Group& group) const {
+    GroupWork work;
+    const bool shared_factors = factors_are_shared(group);
+    for (const Sum& sum : group.sums) {
+      const double slots = on_vector(sum, group.per_slot);
+      work.slots += slots;
+      work.products += sum.multiplied;
+      if (sum.reduction) work.additions += sum.count - sum.multiplied;
+      if (sum.on_matrix && (sum.multiplied > 2 || shared_factors)) {
+        work.macs += sum.multiplied - sum.half, work.half += sum.half;
+        work.other += std::max(0.0, sum.count - sum.multiplied - 1) / group.per_slot;
+      } else {
+        work.other += slots;
+      }
+    }
+    return work;
+  }
+
+  // Products once each, then running and sliding sums of them.
+  GroupWork overlapping(const Group& group, bool invertible) const {
+    double constants = 0;
+    std::set<std::pair<double, NodeId>> multiplied;
+    for (const Sum& sum : group.sums) {
+      if (invertible) constants += sum.count - double(sum.terms.size());
+      for (const Resolved& term : sum.terms) {
+        const bool product = is_product(term.node) && !uses_[term.node].elsewhere;
+        const bool scaled = sum.multiplied > 0 && std::abs(term.coefficient) != 1;
+        if (product || scaled) multiplied.insert({product ? 1 : std::abs(term.coefficient), term.node});
+      }
+    }
+    const double operations = overlapping_operations(graph_, group.sets, invertible) + constants;
+    GroupWork work;
+    work.products = double(multiplied.size());
+    work.additions = operations;
+    work.slots = work.other = operations / group.per_slot + work.products;
+    return work;
+  }
+
+  // Each sum from one that it contains or nearly so, products added on the way.
+  GroupWork chained(const Group& group) const {
+    GroupWork work;
+    const auto steps = chained_steps(group.sets, true);
+    for (size_t i = 0; i < group.sums.size(); ++i) {
+      const Sum& sum = group.sums[i];
+      const double own = on_vector(sum, 1);
+      const bool short_way = steps[i] < double(group.sets[i].size()) && steps[i] < own;
+      work.slots += short_way ? steps[i] : own;
+      work.products += short_way ? std::min(steps[i], sum.multiplied) : sum.multiplied;
+      if (sum.reduction && !short_way) work.additions += sum.count - sum.multiplied;
+    }
+    work.other = work.slots;
+    return work;
   }
 
   // All sums of one statement: each on its own, or by what their sets share.
   void close(const Group& group, bool invertible) {
-    double slots = 0, other = 0, additions = 0, macs = 0, half = 0, multiplied = 0;
-    const bool shared_factors = factors_are_shared(group);
-    for (const Sum& sum : group.sums) {
-      slots += on_vector(sum, group.per_slot);
-      if (sum.reduction) additions += sum.count - sum.multiplied;
-      multiplied += sum.multiplied;
-      if (sum.on_matrix && (sum.multiplied > 2 || shared_factors)) {
-        macs += sum.multiplied - sum.half, half += sum.half;
-        other += std::max(0.0, sum.count - sum.multiplied - 1) / group.per_slot;
-      } else {
-        other += on_vector(sum, group.per_slot);
-      }
+    GroupWork work = one_by_one(group);
+    if (group.sets.size() > 1 &&
+        (overlap_ == Overlap::products || (overlap_ == Overlap::plain && work.products == 0))) {
+      const GroupWork running = overlapping(group, invertible);
+      if (running.slots < work.slots || (running.slots == work.slots && work.products == 0)) work = running;
     }
-    const bool shared = overlap_ == Overlap::products || (overlap_ == Overlap::plain && multiplied == 0);
-    if (shared && group.sets.size() > 1) {
-      double constants = 0;
-      for (const Sum& sum : group.sums) constants += sum.count - double(std::max(sum.terms.size(), size_t(1)));
-      if (!invertible) constants = 0;
-      std::set<NodeId> distinct_products;
-      for (const Sum& sum : group.sums)
-        for (const Resolved& term : sum.terms)
-          if (is_product(term.node) && !uses_[term.node].elsewhere) distinct_products.insert(term.node);
-      const double operations = overlapping_operations(graph_, group.sets, invertible) + constants;
-      const double running = operations / group.per_slot + double(distinct_products.size());
-      if (running < slots || (multiplied == 0 && running <= slots)) {
-        slots = other = running;
-        macs = half = 0;
-        additions = std::min(additions, operations);
-      }
+    if (overlap_ == Overlap::chains && group.sets.size() > 1 && invertible) {
+      const GroupWork chain = chained(group);
+      if (chain.slots < work.slots) work = chain;
     }
-    work_.slots += slots;
-    work_.other_slots += other;
-    work_.additions += additions;
-    work_.macs += macs;
-    work_.half_macs += half;
+    work_.slots += work.slots;
+    work_.other_slots += work.other;
+    work_.products += work.products;
+    work_.additions += work.additions;
+    work_.macs += work.macs;
+    work_.half_macs += work.half;
   }
 
   const ScalarGraph& graph_;
@@ -285,7 +348,6 @@ class Counter {
   std::span<const NodeId> roots_;
   std::vector<Uses> uses_;
   Univariate univariate_;
-  std::set<std::pair<double, NodeId>> products_;
   std::set<NodeId> divisors_;  // inverses that some product takes on the way
   std::map<loops::ArrayId, Group> sums_, extrema_;
   Work work_;
