@@ -32,7 +32,8 @@ struct Violation {
 };
 
 struct Verdict {
-  Truth truth;
+  Truth truth;                    // for data in general position
+  std::vector<Truth> best_cases;  // for data that suit an implementation which looks at them: the floor's
   std::vector<Tier> tiers;
   std::vector<Violation> violations;
   bool skipped = false;  // known to be NaN somewhere
@@ -43,7 +44,8 @@ std::vector<Tensor> random_inputs(const loops::Program& program, uint64_t seed, 
 
 Result<Truth> truth_of(const Subject& subject);
 Result<Verdict> judge(const Subject& subject);
-std::vector<Violation> compare(const Truth& truth, const std::vector<Tier>& tiers, bool dense);
+Result<std::vector<Truth>> best_cases_of(const Subject& subject);  // empty where data decide nothing
+std::vector<Violation> compare(const Truth& truth, const Tier& tier, bool dense);
 
 // Whether the graph, evaluated number by number, gives what the interpreter gives; otherwise what differs.
 Result<std::optional<std::string>> difference_of_meaning(const Subject& subject);

@@ -16,6 +16,7 @@ std::string with_name(std::string body, const std::string& name) {
 }  // namespace
 
 std::string Sketch::text() const {
+  if (!whole.empty()) return whole;
   std::vector<std::string> parameters;
   for (const Named& input : inputs) parameters.push_back(input.name + ": " + type_text(input.shape, input.dtype));
   std::string result = fmt::format("program p({}) -> ({}) {{\n", fmt::join(parameters, ", "), fmt::join(outputs, ", "));
@@ -39,75 +40,74 @@ Named Generator::define(Extents shape, const std::string& body, const std::strin
 
 void Generator::result(const Named& array) { sketch_.outputs.push_back(array.name); }
 
-const std::vector<std::string>& Generator::kinds() {
-  static const std::vector<std::string> all = {"masks",      "attention",  "zeros",    "split",    "formula", "running",
-                                               "windows",    "repeat",     "symmetry", "choice",   "inplace", "opaque",
-                                               "loops",      "recurrence", "gathers",  "scatters", "widths",  "chain",
-                                               "statistics", "dense",      "moves",    "mixed"};
+const std::vector<Generator::Kind>& Generator::table() {
+  using G = Generator;
+  static const std::vector<Kind> all = {{"masks", &G::masks},           {"attention", &G::attention},
+                                        {"zeros", &G::zeros},           {"split", &G::split},
+                                        {"formula", &G::formulas},      {"running", &G::running},
+                                        {"windows", &G::windows},       {"repeat", &G::repetition},
+                                        {"symmetry", &G::symmetry},     {"choice", &G::choice},
+                                        {"inplace", &G::in_place},      {"opaque", &G::opaque},
+                                        {"loops", &G::loops},           {"recurrence", &G::recurrence},
+                                        {"gathers", &G::gathers},       {"scatters", &G::scatters},
+                                        {"widths", &G::widths},         {"chain", &G::chain},
+                                        {"statistics", &G::statistics}, {"dense", &G::dense},
+                                        {"moves", &G::moves},           {"mixed", &G::mixed}};
   return all;
 }
 
+const std::vector<std::string>& Generator::kinds() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const Kind& kind : table()) result.push_back(kind.name);
+    return result;
+  }();
+  return names;
+}
+
 Sketch Generator::run(std::string_view kind) {
-  const std::string chosen = kind.empty() ? kinds()[size_t(pick(int(kinds().size())))] : std::string(kind);
-  tag(chosen);
-  if (chosen == "masks") {
-    const Named a = masked(matrix());
-    result(product(a, operand(a.columns(), size())));
-  } else if (chosen == "zeros") {
-    const Named a = coin() ? blocks(matrix()) : zero_filled(matrix());
-    result(product(a, operand(a.columns(), size())));
-  } else if (chosen == "split") {
-    const Named a = matrix();
-    const int way = pick(4);
-    const Named b = input({a.columns(), size()});
-    result(way == 0   ? unrolled_product(a, b)
-           : way == 1 ? two_products(a, b)
-           : way == 2 ? boolean_product(size(), size(), size())
-                      : split_product(a, b));
-  } else if (chosen == "formula") {
-    const Named a = matrix();
-    result(product(a, formula(a.columns(), size())));
-  } else if (chosen == "repeat") {
-    const Named a = repeated(matrix());
-    const Named y = product(a, operand(a.columns(), size()));
-    result(coin() ? elementwise(y) : y);
-  } else if (chosen == "moves") {
-    const Named a = moved(moved(matrix()));
-    result(coin() ? product(a, operand(a.columns(), size())) : elementwise(moved(a)));
-  } else if (chosen == "attention") {
-    attention();
-  } else if (chosen == "running") {
-    running();
-  } else if (chosen == "windows") {
-    windows();
-  } else if (chosen == "symmetry") {
-    symmetry();
-  } else if (chosen == "choice") {
-    choice();
-  } else if (chosen == "inplace") {
-    in_place();
-  } else if (chosen == "opaque") {
-    opaque();
-  } else if (chosen == "loops") {
-    loops();
-  } else if (chosen == "recurrence") {
-    recurrence();
-  } else if (chosen == "gathers") {
-    gathers();
-  } else if (chosen == "scatters") {
-    scatters();
-  } else if (chosen == "widths") {
-    widths();
-  } else if (chosen == "chain") {
-    chain();
-  } else if (chosen == "statistics") {
-    statistics();
-  } else if (chosen == "dense") {
-    dense();
-  } else {
-    mixed();
-  }
+  const Kind* chosen = &table()[size_t(pick(int(table().size())))];
+  for (const Kind& other : table())
+    if (other.name == kind) chosen = &other;
+  sketch_.constructs.insert(chosen->name);
+  (this->*chosen->make)();
   return std::move(sketch_);
+}
+
+void Generator::masks() {
+  const Named a = masked(matrix());
+  result(product(a, operand(a.columns(), size())));
+}
+
+void Generator::zeros() {
+  const Named a = coin() ? blocks(matrix()) : zero_filled(matrix());
+  result(product(a, operand(a.columns(), size())));
+}
+
+void Generator::split() {
+  const Named a = matrix(), b = input({a.columns(), size()});
+  switch (pick(4)) {
+    case 0: return result(unrolled_product(a, b));
+    case 1: return result(two_products(a, b));
+    case 2: return result(boolean_product(size(), size(), size()));
+    default: return result(split_product(a, b));
+  }
+}
+
+void Generator::formulas() {
+  const Named a = matrix();
+  result(product(a, formula(a.columns(), size())));
+}
+
+void Generator::repetition() {
+  const Named a = repeated(matrix());
+  const Named y = product(a, operand(a.columns(), size()));
+  result(coin() ? elementwise(y) : y);
+}
+
+void Generator::moves() {
+  const Named a = moved(moved(matrix()));
+  result(coin() ? product(a, operand(a.columns(), size())) : elementwise(moved(a)));
 }
 
 // A few steps of any kind, one after the other, with several results.

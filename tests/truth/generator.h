@@ -33,6 +33,7 @@ struct Sketch {
   std::set<std::string> known;                // inputs whose values the analysis is given
   int integer_limit = 2;                      // integer inputs stay below
   bool dense = false;
+  std::string whole;  // the text, where it is no longer in pieces
   std::string text() const;
 };
 
@@ -45,6 +46,12 @@ class Generator {
   static const std::vector<std::string>& kinds();
 
  private:
+  struct Kind {
+    const char* name;
+    void (Generator::*make)();
+  };
+  static const std::vector<Kind>& table();
+
   // Parts that everything is made of.
   int pick(int below) { return int(random_() % uint64_t(below)); }
   bool coin() { return pick(2) == 0; }
@@ -99,6 +106,12 @@ class Generator {
   void statistics();
   void dense();
   void mixed();
+  void masks();
+  void zeros();
+  void split();
+  void formulas();
+  void repetition();
+  void moves();
 
   std::mt19937_64 random_;
   int largest_;

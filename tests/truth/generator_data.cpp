@@ -141,7 +141,26 @@ void Generator::scatters() {
 
 void Generator::widths() {
   const int r = size(), k = size(), c = size();
-  switch (pick(4)) {
+  switch (pick(7)) {
+    case 4: {
+      tag("booleans as floats");
+      const Named x = input({r, k}), w = input({k, c}, "f16");
+      const Named m = define({r, k}, fmt::format("for i, j: if({}[i, j] > 0, 1, 0)", x.name));
+      const Named b = define({k, c}, fmt::format("for i, j: {}[i, j]", w.name));
+      return result(define({r, c}, fmt::format("for i, j: sum k in {}: {}[i, k] * {}[k, j]", k, m.name, b.name)));
+    }
+    case 5: {
+      tag("signs");
+      const Named x = input({r, k}), w = input({k, c}, "f16");
+      const Named a = define({r, k}, fmt::format("for i, j: sign({}[i, j])", x.name));
+      return result(define({r, c}, fmt::format("for i, j: sum k in {}: {}[i, k] * {}[k, j]", k, a.name, w.name)));
+    }
+    case 6: {
+      tag("scale after rounding");
+      const Named x = input({r, k}, "f16"), w = input({k, c}, "f16"), s = input({c});
+      const Named b = define({k, c}, fmt::format("for i, j: {}[i, j] * {}[j]", w.name, s.name));
+      return result(define({r, c}, fmt::format("for i, j: sum k in {}: {}[i, k] * {}[k, j]", k, x.name, b.name)));
+    }
     case 0: {
       tag("booleans as floats");
       const Named x = input({r, k}, "f16"), w = input({k, c}, "f16");

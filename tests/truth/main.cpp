@@ -1,6 +1,7 @@
 // lightline_truth: holds the tiers of random tiny programs, or of given ones, against their truth by enumeration.
 //
 //   lightline_truth --seed N --count M [--kind K] [--finds FOLDER]
+//   lightline_truth --seed N --count M --respell neutral|wasteful
 //   lightline_truth --file X.lir
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 
 #include "loops/ir/parse.h"
 #include "truth/found.h"
+#include "truth/respell.h"
 
 namespace lightline::truth {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 struct Arguments {
   FuzzOptions fuzz;
   std::string finds;
+  std::string respell;
   std::vector<std::string> files;
   bool wrong = false;
 };
@@ -38,6 +41,8 @@ Arguments parse_arguments(int count, char** words) {
       arguments.fuzz.kind = value;
     else if (word == "--finds")
       arguments.finds = value;
+    else if (word == "--respell")
+      arguments.respell = value;
     else if (word == "--file")
       arguments.files.push_back(value);
     else
@@ -93,6 +98,18 @@ int run_fuzz(const Arguments& arguments) {
   return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
 }
 
+int run_respelling(const Arguments& arguments) {
+  const RespellReport report = respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful");
+  bool moved = false;
+  for (const auto& [rule, counts] : report.rules) {
+    fmt::print("{:<44} {:>6} of {:>6}\n", rule, counts.first, counts.second);
+    moved = moved || counts.first > 0;
+  }
+  for (const auto& [rule, example] : report.examples) fmt::print("\n{}:\n{}", rule, example);
+  for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
+  return report.faults.empty() ? (moved ? 1 : 0) : 3;
+}
+
 }  // namespace
 }  // namespace lightline::truth
 
@@ -100,9 +117,12 @@ int main(int count, char** words) {
   using namespace lightline::truth;
   const Arguments arguments = parse_arguments(count, words);
   if (arguments.wrong) {
-    fmt::print(stderr, "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER] | --file X.lir\n");
+    fmt::print(stderr,
+               "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful] "
+               "| --file X.lir\n");
     return 2;
   }
+  if (!arguments.respell.empty()) return run_respelling(arguments);
   int code = 0;
   for (const std::string& file : arguments.files) code = std::max(code, show_file(file));
   return arguments.files.empty() ? run_fuzz(arguments) : code;

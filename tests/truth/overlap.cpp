@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 namespace lightline::truth {
 namespace {
@@ -19,8 +18,9 @@ double step_from(const ReducedSet& from, const ReducedSet& to, bool invertible) 
 // A full rectangle of places of one array, with any strides.
 bool is_box(const ScalarGraph& graph, const ReducedSet& set) {
   std::vector<int64_t> places;
-  for (const NodeId id : set) {
-    if (graph[id].array != graph[set[0]].array || graph[id].array == loops::none) return false;
+  for (const auto& [id, coefficient] : set) {
+    if (coefficient != set[0].coefficient) return false;
+    if (graph[id].array != graph[set[0].node].array || graph[id].array == loops::none) return false;
     places.push_back(graph[id].place);
   }
   std::sort(places.begin(), places.end());
@@ -60,7 +60,7 @@ std::vector<double> chained_steps(const std::vector<ReducedSet>& sets, bool inve
 
 double overlapping_operations(const ScalarGraph& graph, std::vector<ReducedSet> sets, bool invertible) {
   double separate = 0;
-  std::unordered_set<NodeId> values;
+  std::set<ReducedValue> values;
   for (const ReducedSet& set : sets) {
     separate += double(set.size()) - 1;
     values.insert(set.begin(), set.end());

@@ -7,8 +7,14 @@
 
 namespace lightline::truth {
 
+// A value that is reduced: a node, and what it is multiplied by on the way.
+struct ReducedValue {
+  NodeId node = loops::none;
+  Field coefficient{1};
+  auto operator<=>(const ReducedValue&) const = default;
+};
 // One result: the values it is taken over, sorted.
-using ReducedSet = std::vector<NodeId>;
+using ReducedSet = std::vector<ReducedValue>;
 
 // The fewest operations found for all results together. Sets that are boxes of one array, or that differ by little from
 // one to the next, take as many operations as there are values or results, whichever is more.

@@ -120,7 +120,9 @@ NodeId ScalarGraph::choice(NodeId condition, NodeId a, NodeId b) {
   if (is_number(b, 0)) return product(cast(condition, type), a);
   if (is_number(a, 0)) return product(cast(negation(condition), type), b);
   Node node{.kind = Kind::choice, .function = Function::select, .type = type, .grid = type};
+  if (holds(DType::f16, nodes_[a].grid) && holds(DType::f16, nodes_[b].grid)) node.grid = DType::f16;
   if (nodes_[a].grid == nodes_[b].grid) node.grid = nodes_[a].grid;
+  node.reach = std::max(nodes_[a].reach + std::abs(nodes_[a].shift), nodes_[b].reach + std::abs(nodes_[b].shift));
   node.operands = {condition, a, b};
   node.field = nodes_[b].field + nodes_[condition].field * (nodes_[a].field - nodes_[b].field);
   node.value = nodes_[condition].value.integer() != 0 ? nodes_[a].value : nodes_[b].value;
@@ -155,6 +157,8 @@ NodeId ScalarGraph::general_call(Function function, std::span<const NodeId> oper
     const Field field = is_even(function) ? nodes_[operand].field.without_sign() : nodes_[operand].field;
     node.field = Field::hashed(node.field.number, field.number);
   }
+  node.reach = 1000;
+  if (function == Function::sign && !is_integral(node.type)) node.grid = DType::f16;
   if (is_even(function) && function == Function::abs) node.grid = nodes_[operands[0]].grid;
   node.operands.assign(operands.begin(), operands.end());
   return intern(std::move(node));
@@ -179,7 +183,7 @@ NodeId ScalarGraph::call(Function function, std::span<const NodeId> operands) {
   }
   if (loops::info(function).signature == Signature::equality || loops::info(function).signature == Signature::ordering)
     return compare(function, a, operands[1]);
-  if (vanishes_far_below(function) && !is_constant(a) && nodes_[a].shift <= far_below) return number(nodes_[a].type, 0);
+  if (vanishes_far_below(function) && !is_constant(a) && is_far_below(a)) return number(nodes_[a].type, 0);
   if (nodes_[a].kind == Kind::call && nodes_[a].function == Function::complex_) {
     if (function == Function::real) return nodes_[a].operands[0];
     if (function == Function::imag) return nodes_[a].operands[1];
@@ -202,7 +206,8 @@ NodeId ScalarGraph::cast(NodeId id, DType target) {
   node.operands = {id};
   node.field = exact ? from.field : Field::hashed(from.field.number, 500 + uint64_t(target));
   node.value = converted(from.value, target);
-  node.shift = is_integral(type) ? 0 : from.shift;
+  node.shift = from.shift;
+  node.reach = from.reach;
   return intern(std::move(node));
 }
 
@@ -228,8 +233,8 @@ NodeId ScalarGraph::extremum(Function function, std::span<const NodeId> operands
     if (is_constant(id)) constants.push_back(nodes_[id].value);
   const size_t before = all.size();
   std::erase_if(all, [&](NodeId id) { return is_constant(id); });
-  const bool near = std::any_of(all.begin(), all.end(), [&](NodeId id) { return sign * nodes_[id].shift > far_below; });
-  if (near && !is_integral(type)) std::erase_if(all, [&](NodeId id) { return sign * nodes_[id].shift <= far_below; });
+  const bool near = std::any_of(all.begin(), all.end(), [&](NodeId id) { return !is_far_below(id, sign); });
+  if (near && !is_integral(type)) std::erase_if(all, [&](NodeId id) { return is_far_below(id, sign); });
   if (!constants.empty()) {
     Value best = constants[0];
     for (const Value& value : constants) best = applied(function, std::vector<Value>{best, value});
@@ -255,6 +260,7 @@ NodeId ScalarGraph::extremum(Function function, std::span<const NodeId> operands
     node.value = applied(function, std::vector<Value>{node.value, nodes_[id].value});
     if (nodes_[id].grid != node.grid) node.grid = type;
     if (!near && sign * nodes_[id].shift > sign * node.shift) node.shift = nodes_[id].shift;
+    node.reach = std::max(node.reach, nodes_[id].reach + (near ? std::abs(nodes_[id].shift) : 0));
   }
   std::sort(fields.begin(), fields.end());
   node.field = Field::hashed(uint64_t(function), 900);

@@ -30,6 +30,8 @@ NodeId ScalarGraph::constant(const Value& value) {
   node.value = value;
   const auto number = value.number();
   node.shift = std::isfinite(number.real()) ? number.real() : 0;
+  node.reach = 0;
+  if (number.imag() == 0 && converted(value, DType::f16).number() == number) node.grid = DType::f16;
   node.field = is_integral(value.type) ? Field::of(value.integer()) : Field::of(number.real());
   if (number.imag() != 0) node.field = node.field + Field::hashed(node.field.number, 5) * Field::of(number.imag());
   return intern(std::move(node));
@@ -61,6 +63,10 @@ Term ScalarGraph::unscaled(NodeId id) const {
   if (node.kind == Kind::linear && node.operands.size() == 1 && node.offset.field.is_zero())
     return {node.coefficients[0], node.operands[0]};
   return {Coefficient::of(1), id};
+}
+
+bool ScalarGraph::is_far_below(NodeId id, double sign) const {
+  return !is_integral(nodes_[id].type) && sign * nodes_[id].shift + nodes_[id].reach <= far_below;
 }
 
 bool ScalarGraph::is_boolean(NodeId id) const { return nodes_[id].grid == DType::boolean; }
@@ -113,12 +119,14 @@ NodeId ScalarGraph::linear(std::span<const Term> given, Coefficient offset, DTyp
   Node node{.kind = Kind::linear, .type = type, .grid = type, .offset = offset};
   node.field = offset.field;
   node.shift = offset.number;
+  node.reach = 0;
   std::complex<double> value = offset.number;
   for (const Term& term : terms) {
     node.operands.push_back(term.node);
     node.coefficients.push_back(term.coefficient);
     node.field = node.field + term.coefficient.field * nodes_[term.node].field;
     node.shift += term.coefficient.number * nodes_[term.node].shift;
+    node.reach += std::abs(term.coefficient.number) * nodes_[term.node].reach;
     value += term.coefficient.number * nodes_[term.node].value.number();
   }
   node.value = type == DType::c64 ? Value::of_complex(value) : Value::of(type, value.real());
@@ -148,6 +156,7 @@ NodeId ScalarGraph::scaled(Coefficient coefficient, NodeId id) {
   node.coefficients = {coefficient};
   node.field = coefficient.field * nodes_[id].field;
   node.shift = coefficient.number * nodes_[id].shift;
+  node.reach = std::abs(coefficient.number) * nodes_[id].reach;
   const auto value = coefficient.number * nodes_[id].value.number();
   node.value = type == DType::c64 ? Value::of_complex(value) : Value::of(type, value.real());
   return intern(std::move(node));
@@ -183,6 +192,7 @@ NodeId ScalarGraph::product(std::span<const NodeId> given, DType type) {
     node.field = node.field * nodes_[factor].field;
     value *= nodes_[factor].value.number();
     boolean = boolean && is_boolean(factor);
+    node.reach = std::max(node.reach, nodes_[factor].reach + std::abs(nodes_[factor].shift));
   }
   if (boolean) node.grid = DType::boolean;
   node.operands = std::move(factors);

@@ -54,6 +54,7 @@ struct Node {
   Field field;                                      // its value at the random point
   Value value;                                      // its value for the inputs given
   double shift = 0;                                 // what constants add to it: far below 0, it is masked
+  double reach = 10;                                // how far from there data can take it, roughly
   std::vector<NodeId> operands;
   std::vector<Coefficient> coefficients;  // linear: one for each operand
   Coefficient offset;                     // linear
@@ -97,6 +98,8 @@ class ScalarGraph {
   // node = coefficient * node, as far as that is known.
   Term unscaled(NodeId id) const;
   bool is_boolean(NodeId id) const;  // 0 or 1, in whatever type
+  // Masked for certain: no data bring it back from where a constant has put it.
+  bool is_far_below(NodeId id, double sign = 1) const;
 
  private:
   NodeId intern(Node node);

@@ -154,7 +154,6 @@ Work Truth::least(bool floor) const {
     result.slots = std::min(result.slots, work.slots);
     result.plain = std::max(result.plain, work.plain);
     result.plain_transcendentals = std::max(result.plain_transcendentals, work.plain_transcendentals);
-    result.macs = std::max(result.macs, work.macs + work.half_macs);
     result.transcendentals = std::min(result.transcendentals, work.transcendentals);
   }
   return result;

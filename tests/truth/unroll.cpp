@@ -236,7 +236,7 @@ class Unroller {
       values.push_back(evaluate(scatter.body));
       restore(scatter.domain, kept);
     }
-    if (options_.spread && targets_by_data_.contains(scatter.result))
+    if (options_.data != Data::given && targets_by_data_.contains(scatter.result))
       out_.uncertain_operations += double(values.size());
     if (scatter.reducer == Reducer::set && !values.empty()) return graph.cast(values.back(), stored);
     const NodeId init =
@@ -288,7 +288,7 @@ class Unroller {
       int64_t at = out_.graph[node].value.integer();
       if (!out_.graph.is_constant(node)) {
         out_.index_reads.push_back(node);
-        if (options_.spread && !is_known(node)) at = spread(array, d, node, shape[d]);
+        if (options_.data != Data::given && !is_known(node)) at = supposed(array, d, node, shape[d]);
       }
       inside = inside && at >= 0 && at < shape[d];
       place = place * shape[d] + at;
@@ -301,7 +301,13 @@ class Unroller {
     return std::all_of(node.operands.begin(), node.operands.end(),
                        [&](NodeId operand) { return out_.graph.is_constant(operand) || is_known(operand); });
   }
-  int64_t spread(ArrayId array, size_t dimension, NodeId node, int64_t extent) {
+  bool is_free_flag(NodeId id) const {
+    const Node& node = out_.graph[id];
+    return (options_.data == Data::all_true || options_.data == Data::all_false) && node.kind == Kind::leaf &&
+           node.type == DType::boolean && !options_.known.contains(node.array);
+  }
+  int64_t supposed(ArrayId array, size_t dimension, NodeId node, int64_t extent) {
+    if (options_.data != Data::spread) return 0;
     auto& taken = spread_[{array, dimension}];
     const auto [place, fresh] = taken.try_emplace(node, int64_t(taken.size()));
     return extent == 0 ? 0 : place->second % extent;
@@ -329,6 +335,10 @@ class Unroller {
     NodeId operands[3] = {evaluate(expr.args[0]), none, none};
     if (expr.function == Function::select && out_.graph.is_constant(operands[0]))
       return evaluate(expr.args[out_.graph[operands[0]].value.integer() != 0 ? 1 : 2]);
+    if (expr.function == Function::select && is_free_flag(operands[0])) {
+      out_.index_reads.push_back(operands[0]);
+      return evaluate(expr.args[options_.data == Data::all_true ? 1 : 2]);
+    }
     for (int i = 1; i < count; ++i) operands[i] = evaluate(expr.args[i]);
     if (out_.graph.full()) throw Stop("the program is too large to unroll");
     out_.graph.colour = id + 1;

@@ -29,11 +29,17 @@ struct Unrolled {
   std::set<std::pair<loops::ArrayId, int64_t>> constants_read;  // elements of constants that the text carries
 };
 
+// What subscripts and conditions that only data decide are taken to be.
+enum class Data : uint8_t {
+  given,      // as the inputs say
+  spread,     // subscripts as far apart as can be: data in general position touch at most that
+  all_true,   // as suits an implementation that looks at the data: one row, and every flag that is an input true
+  all_false,  // or false
+};
+
 struct UnrollOptions {
   size_t limit = 20000;
-  // Subscripts that data decide, other than by inputs in `known`, do not take their values from the inputs but are
-  // spread as far as they can be: what data in general position touch is at most that.
-  bool spread = false;
+  Data data = Data::given;  // for what is not in `known`
   std::set<loops::ArrayId> known;
 };
 

@@ -208,7 +208,7 @@ class Counter {
     group.sums.push_back(sum_of(way.terms, !way.offset.field.is_zero(), type));
     group.sums.back().reduction = graph_[id].colour >= 500'000;
     ReducedSet set;
-    for (const Term& term : way.terms) set.push_back(term.node);
+    for (const Term& term : way.terms) set.push_back({term.node, term.coefficient.field});
     std::sort(set.begin(), set.end());
     group.sets.push_back(std::move(set));
   }
@@ -219,7 +219,7 @@ class Counter {
     group.per_slot = joined_per_slot;
     ReducedSet set;
     for (const NodeId operand : node.operands)
-      if (!graph_.is_constant(operand)) set.push_back(operand);
+      if (!graph_.is_constant(operand)) set.push_back({operand});
     Sum sum;
     sum.count = double(set.size());
     group.sums.push_back(sum);
@@ -264,19 +264,22 @@ class Counter {
   }
 
   struct GroupWork {
-    double slots = 0, other = 0, products = 0, additions = 0, macs = 0, half = 0;
+    double slots = 0, other = 0, products = 0, additions = 0, macs = 0, half = 0, matrix_sums = 0;
   };
 
   GroupWork one_by_one(const Group& group) const {
     GroupWork work;
-    const bool shared_factors = factors_are_shared(group);
+    const bool matrix_work =
+        factors_are_shared(group) ||
+        std::any_of(group.sums.begin(), group.sums.end(), [](const Sum& sum) { return sum.multiplied > 2; });
     for (const Sum& sum : group.sums) {
       const double slots = on_vector(sum, group.per_slot);
       work.slots += slots;
       work.products += sum.multiplied;
       if (sum.reduction) work.additions += sum.count - sum.multiplied;
-      if (sum.on_matrix && (sum.multiplied > 2 || shared_factors)) {
+      if (sum.on_matrix && matrix_work) {
         work.macs += sum.multiplied - sum.half, work.half += sum.half;
+        ++work.matrix_sums;
         work.other += std::max(0.0, sum.count - sum.multiplied - 1) / group.per_slot;
       } else {
         work.other += slots;
@@ -339,6 +342,7 @@ class Counter {
     work_.additions += work.additions;
     work_.macs += work.macs;
     work_.half_macs += work.half;
+    work_.plain -= 2 * (work.macs + work.half) - work.matrix_sums;
   }
 
   const ScalarGraph& graph_;
@@ -361,11 +365,14 @@ Work work_of(const ScalarGraph& graph, const Plan& plan, std::span<const NodeId>
 
 // Per second 9e11 products, 1.8e12 of 16 bits, 8e10 slots, 1e10 special functions; one of these also takes 8 slots.
 double Work::milliseconds() const {
-  const double matrix = macs / 9e11 + half_macs / 1.8e12;
-  const double emulated = std::clamp((8 * transcendentals - other_slots) / 16, 0.0, transcendentals);
-  const double vector = (other_slots + 8 * emulated) / 8e10;
-  const double special = (transcendentals - emulated) / 1e10;
-  return 1e3 * std::max({matrix, vector, special});
+  const auto with = [this](double lone_macs) {
+    const double matrix = (macs + lone_macs) / 9e11 + half_macs / 1.8e12;
+    const double rest = std::max(0.0, other_slots - lone_macs);
+    const double emulated = std::clamp((8 * transcendentals - rest) / 16, 0.0, transcendentals);
+    return 1e3 * std::max({matrix, (rest + 8 * emulated) / 8e10, (transcendentals - emulated) / 1e10});
+  };
+  // A product outside of sums may be part of a network that runs on matrix units as a whole.
+  return macs + half_macs > 0 ? std::max(with(0), with(lone_products)) : with(0);
 }
 
 }  // namespace lightline::truth

@@ -16,7 +16,7 @@ struct Work {
   double half_macs = 0;      // those products, one for each sum they feed: of 16-bit values and narrower
   double macs = 0;           // ... and of wider ones
   double transcendentals = 0;
-  double plain = 0;                  // vector operations, one by one
+  double plain = 0;                  // operations beside products that run on matrix units, one by one
   double plain_transcendentals = 0;  // functions, one by one
   bool timed = true;                 // f32 and narrower throughout: the rates of the test machine say how long it takes
   bool operator==(const Work&) const = default;

@@ -36,6 +36,7 @@ bool is_affine(const std::vector<int64_t>& places, const Shape& shape) {
 
 bool is_view_of(const Program& program, const UnrolledOutput& part, const UnrolledOutput& whole) {
   if (program.arrays[part.declared.array].dtype != program.arrays[whole.declared.array].dtype) return false;
+  if (part.elements.size() != whole.elements.size()) return false;
   std::map<NodeId, int64_t> place_of;
   for (size_t i = 0; i < whole.elements.size(); ++i) place_of.try_emplace(whole.elements[i], int64_t(i));
   std::vector<int64_t> places;
