@@ -123,6 +123,7 @@ class Search {
     Implementation separate = truth_.implementations.front();
     separate.name = "exponentials of sums as products";
     separate.work.transcendentals = transcendentals - joint + double(parts.size());
+    separate.work.plain_transcendentals = separate.work.transcendentals;
     separate.work.slots += products;
     separate.work.other_slots += products;
     truth_.implementations.push_back(std::move(separate));
@@ -139,8 +140,8 @@ class Search {
 
 Work Truth::least(bool floor) const {
   Work result;
-  result.products = result.lone_products = result.additions = result.slots = result.transcendentals =
-      std::numeric_limits<double>::infinity();
+  result.plain = result.plain_transcendentals = result.products = result.lone_products = result.additions =
+      result.slots = result.transcendentals = std::numeric_limits<double>::infinity();
   double possible_macs = std::numeric_limits<double>::infinity();
   for (const Implementation& implementation : implementations) {
     if (implementation.floor_only && !floor) continue;
@@ -152,8 +153,8 @@ Work Truth::least(bool floor) const {
       result.products = work.products;
     }
     result.slots = std::min(result.slots, work.slots);
-    result.plain = std::max(result.plain, work.plain);
-    result.plain_transcendentals = std::max(result.plain_transcendentals, work.plain_transcendentals);
+    result.plain = std::min(result.plain, work.plain);
+    result.plain_transcendentals = std::min(result.plain_transcendentals, work.plain_transcendentals);
     result.transcendentals = std::min(result.transcendentals, work.transcendentals);
   }
   return result;
