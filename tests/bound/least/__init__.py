@@ -1,0 +1,7 @@
+"""Programs whose least work was worked out by hand, by the kind of knowledge that finding it takes."""
+
+from __future__ import annotations
+
+from least import disguised, masks, zeros
+
+MODULES = [masks, zeros, disguised]
