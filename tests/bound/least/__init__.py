@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from least import disguised, masks, zeros
+from least import disguised, equality, formulas, masks, repetition, sums, zeros
 
-MODULES = [masks, zeros, disguised]
+MODULES = [masks, zeros, disguised, formulas, sums, repetition, equality]

@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from least.case import Case, Jax, Known, Loops, Shape, Torch
 from lightline_under_test import ROOT
+
+from least.case import Case, Jax, Known, Loops, Shape, Torch
 
 KEPT = ROOT / ".cache" / "least"
 TORCH_NAMES = {
@@ -69,6 +70,7 @@ def captured(case: Case) -> dict[str, str]:
 
 def captured_jax(name: str, program: Jax) -> str:
     import jax
+
     from lightline import jax_capture
 
     dtypes = {"bool": "bool", "f8e4m3": "float8_e4m3fn", **{k: v for k, v in TORCH_NAMES.items() if k != "bool"}}
@@ -79,6 +81,7 @@ def captured_jax(name: str, program: Jax) -> str:
 
 def captured_torch(name: str, program: Torch) -> dict[str, str]:
     import torch
+
     from lightline import capture, sources
 
     maker = sources.Maker(fake=True, seed=0)

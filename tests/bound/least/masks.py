@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from least.case import Case, Jax, Torch, Work, bf16, exactly, f32, moved
 from torch.nn import functional as F  # noqa: N812
+
+from least.case import Case, Jax, Torch, Work, bf16, exactly, f32, moved
 
 BATCH, HEADS, LENGTH, WIDTH = 2, 16, 4096, 64
 QUERY = bf16(BATCH, HEADS, LENGTH, WIDTH)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from least.case import Case, Jax, Torch, Work, bf16, exactly, f32, i64, moved
 from torch.nn import functional as F  # noqa: N812
+
+from least.case import Case, Jax, Torch, Work, bf16, exactly, f32, i32, moved
 
 
 def product(count: float, bytes: float, dtype: str = "f32", slots: float = 0) -> Work:
@@ -194,8 +195,8 @@ CASES = [
     ),
     Case(  # a look-up: a product by 1 per result at most; 65,536 tokens leave out none of 1024 rows
         "jax one-hot rows",
-        Jax(jax_one_hot, (i64(65536), f32(1024, 512))),
-        product(65536 * 512, moved(i64(65536), f32(1024, 512), f32(65536, 512))),
-        Work(bytes=moved(i64(65536), f32(65536, 512))),
+        Jax(jax_one_hot, (i32(65536), f32(1024, 512))),
+        product(65536 * 512, moved(i32(65536), f32(1024, 512), f32(65536, 512))),
+        Work(bytes=moved(i32(65536), f32(1024, 512), f32(65536, 512))),
     ),
 ]
