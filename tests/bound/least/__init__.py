@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from least import disguised, equality, formulas, masks, repetition, sums, zeros
+from least import choices, definitions, disguised, equality, formulas, masks, repetition, sums, widths, zeros
 
-MODULES = [masks, zeros, disguised, formulas, sums, repetition, equality]
+MODULES = [masks, zeros, disguised, formulas, sums, repetition, equality, choices, definitions, widths]

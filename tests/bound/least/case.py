@@ -106,6 +106,7 @@ class Case:
     at_least: Work = field(default_factory=Work)
     floor: Work = field(default_factory=Work)
     floor_at_least: Work = field(default_factory=Work)
+    floor_ms: float | None = None  # where the floor's time takes several units at once
     options: tuple[str, ...] = ()
     arch: str = "H200"
     tolerance: float = 1e-6
