@@ -2,6 +2,40 @@
 
 from __future__ import annotations
 
-from least import choices, definitions, disguised, equality, formulas, masks, repetition, sums, widths, zeros
+from least import (
+    caches,
+    choices,
+    definitions,
+    disguised,
+    equality,
+    everything,
+    formulas,
+    gathers,
+    known_values,
+    loops,
+    masks,
+    rates,
+    repetition,
+    sums,
+    widths,
+    zeros,
+)
 
-MODULES = [masks, zeros, disguised, formulas, sums, repetition, equality, choices, definitions, widths]
+MODULES = [
+    masks,
+    zeros,
+    disguised,
+    formulas,
+    sums,
+    repetition,
+    equality,
+    choices,
+    definitions,
+    widths,
+    loops,
+    rates,
+    caches,
+    gathers,
+    everything,
+    known_values,
+]
