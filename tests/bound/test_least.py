@@ -6,11 +6,12 @@ all of them. Skipped unless LIGHTLINE_LEAST is set.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -20,11 +21,8 @@ if __name__ == "__main__":
 
 torch = pytest.importorskip("torch")
 
-from least import (  # noqa: E402
-    MODULES,
-    compare,
-)
-from least.captured import program_files  # noqa: E402
+from least import MODULES, compare  # noqa: E402
+from least.captured import capture_together, program_files  # noqa: E402
 from least.case import Case, Jax  # noqa: E402
 
 CASES = {
@@ -35,21 +33,37 @@ ASKED = bool(os.environ.get("LIGHTLINE_LEAST"))
 
 
 @pytest.fixture(scope="session")
-def files() -> dict[str, dict[str, Path]]:
-    """Name of a case to its captured forms, filled as cases ask."""
-    return {}
+def captures(request: pytest.FixtureRequest) -> None:
+    """All cases that this session asks for are captured together."""
+    asked = dict.fromkeys(item.callspec.params["name"] for item in request.session.items if hasattr(item, "callspec"))
+    capture_together([CASES[name] for name in asked if name in CASES])
 
 
-@pytest.mark.skipif(not ASKED, reason="the least work by hand: set LIGHTLINE_LEAST=1")
-@pytest.mark.parametrize(("name", "form"), FORMS)
-def test_least_work(files: dict[str, dict[str, Path]], name: str, form: str) -> None:
+def wanted_files(name: str) -> dict[str, Path]:
     module, case = CASES[name]
     if isinstance(case.program, Jax):
         pytest.importorskip("jax")
-    if name not in files:
-        files[name] = program_files(case, module)
-    found = compare.findings(case, compare.analyze(case, files[name][form]))
+    return program_files(case, module)
+
+
+@pytest.mark.usefixtures("captures")
+@pytest.mark.skipif(not ASKED, reason="the least work by hand: set LIGHTLINE_LEAST=1")
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_least_work(name: str, form: str) -> None:
+    case = CASES[name][1]
+    found = compare.findings(case, compare.analyze(case, wanted_files(name)[form]))
     assert not found, "\n" + "\n".join(map(str, found))
+
+
+@pytest.mark.usefixtures("captures")
+@pytest.mark.skipif(not ASKED, reason="the least work by hand: set LIGHTLINE_LEAST=1")
+@pytest.mark.parametrize("name", [name for name, (_, case) in CASES.items() if len(case.forms) == 2])
+def test_both_forms_agree(name: str) -> None:
+    case = CASES[name][1]
+    traced, decomposed = (compare.analyze(case, path) for path in wanted_files(name).values())
+    for quantity in ("products", "matrix_ms", "special", "bytes", "fused_ms", "floor_bytes", "floor_ms"):
+        one, other = getattr(traced, quantity), getattr(decomposed, quantity)
+        assert abs(one - other) <= 0.01 * max(one, other), f"{quantity}: traced {one:.6g}, decomposed {other:.6g}"
 
 
 def test_the_cases_do_not_contradict_themselves() -> None:
@@ -63,33 +77,39 @@ def test_the_cases_do_not_contradict_themselves() -> None:
 
 
 def print_table(wanted: list[str]) -> int:
-    """One line per case and form: how many times the hand's time the fused bound is, and every finding."""
-    wrong = 0
-    for name, (module, case) in CASES.items():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        for form, line in rows(module, case):
-            wrong += "too " in line or "fails" in line
-            print(f"{name:58} {form:10} {line}", flush=True)
-    print(f"{len(FORMS)} forms of {len(CASES)} cases, {wrong} with findings")
+    """One line per case and form: how many times the hand's time the fused bound is, and every finding; then a line
+    per kind of knowledge."""
+    chosen = [name for name in CASES if not wanted or any(word in name for word in wanted)]
+    capture_together([CASES[name] for name in chosen])
+    kinds: dict[str, list[tuple[float, str]]] = {}
+    for name in chosen:
+        for form, ratio, text in rows(*CASES[name]):
+            print(f"{name:58} {form:10} {ratio:9.4g}  {text}", flush=True)
+            kinds.setdefault(name.partition(":")[0], []).append((ratio, text))
+    print(f"\n{'':14} forms  too high  too low   most  least (fused time over the hand's)")
+    for kind, found in kinds.items():
+        high, low = (sum(word in text for _, text in found) for word in (" too high", " too low"))
+        ratios = [ratio for ratio, _ in found if ratio == ratio]
+        print(f"{kind:14} {len(found):5}  {high:8}  {low:7}  {max(ratios):5.4g}  {min(ratios):.3g}")
+    wrong = sum(bool(text) for found in kinds.values() for _, text in found)
+    print(f"{sum(map(len, kinds.values()))} forms of {len(chosen)} cases, {wrong} with findings")
     return 1 if wrong else 0
 
 
-def rows(module: ModuleType, case: Case) -> Any:
+def rows(module: ModuleType, case: Case) -> Iterator[tuple[str, float, str]]:
     try:
         paths = program_files(case, module)
     except Exception as error:
-        yield "-", f"capture fails: {type(error).__name__}: {str(error).splitlines()[0]}"
+        yield "-", math.nan, f"capture fails: {type(error).__name__}: {str(error).splitlines()[0]}"
         return
     for form, path in paths.items():
         try:
             got = compare.analyze(case, path)
         except RuntimeError as error:
-            yield form, f"analyze fails: {error}"
+            yield form, math.nan, f"analyze fails: {error}"
             continue
         by_hand = compare.least_ms(case.least, case.arch)
-        ratio = got.fused_ms / by_hand if by_hand else float("nan")
-        yield form, f"{ratio:9.4g}  " + "; ".join(map(str, compare.findings(case, got)))
+        yield form, got.fused_ms / by_hand if by_hand else math.nan, "; ".join(map(str, compare.findings(case, got)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
-import inspect
+import importlib
 import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from lightline_under_test import ROOT
@@ -13,7 +19,7 @@ from lightline_under_test import ROOT
 from least.case import Case, Jax, Known, Loops, Shape, Torch
 
 KEPT = ROOT / ".cache" / "least"
-TORCH_NAMES = {
+NAMES = {
     "bool": "bool",
     "u8": "uint8",
     "i8": "int8",
@@ -28,28 +34,53 @@ TORCH_NAMES = {
 }
 
 
-def program_files(case: Case, module: Any) -> dict[str, Path]:
+def program_files(case: Case, module: ModuleType) -> dict[str, Path]:
     """Form to the file that `lightline analyze` reads."""
-    folder = KEPT / f"{module.__name__.rpartition('.')[2]}-{fingerprint(module)}"
-    folder.mkdir(parents=True, exist_ok=True)
-    suffix = {"loops": "lir", "stablehlo": "mlir"}.get(case.forms[0], "json")
-    stem = "".join(c if c.isalnum() else "_" for c in case.name)
-    files = {form: folder / f"{stem}.{form}.{suffix}" for form in case.forms}
+    files = kept_files(case, module)
     if not all(path.exists() for path in files.values()):
         for form, text in captured(case).items():
+            files[form].parent.mkdir(parents=True, exist_ok=True)
             partial = files[form].with_suffix(".partial")
             partial.write_text(text)
             partial.rename(files[form])
     return files
 
 
-def fingerprint(module: Any) -> str:
+def capture_together(cases: list[tuple[ModuleType, Case]]) -> None:
+    """Captures what is not kept yet, on as many processes as there are cores."""
+    missing = [
+        (module.__name__, case.name)
+        for module, case in cases
+        if not all(path.exists() for path in kept_files(case, module).values())
+    ]
+    if len(missing) < 8:
+        return
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        list(pool.map(capture_quietly, *zip(*missing, strict=True)))
+
+
+def capture_quietly(module_name: str, case_name: str) -> None:
+    """What fails here is captured again, and fails again, where it is wanted."""
+    module = importlib.import_module(module_name)
+    with contextlib.suppress(Exception):
+        program_files(next(case for case in module.CASES if case.name == case_name), module)
+
+
+def kept_files(case: Case, module: ModuleType) -> dict[str, Path]:
+    folder = KEPT / f"{module.__name__.rpartition('.')[2]}-{fingerprint(module.__file__)}"
+    suffix = {"loops": "lir", "stablehlo": "mlir"}.get(case.forms[0], "json")
+    stem = "".join(c if c.isalnum() else "_" for c in case.name)
+    return {form: folder / f"{stem}.{form}.{suffix}" for form in case.forms}
+
+
+@functools.cache
+def fingerprint(cases: str) -> str:
     """Changes with the cases, with the way they are captured, and with the frameworks."""
     from importlib.metadata import PackageNotFoundError, version
 
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    sources = [Path(inspect.getfile(module)), folder / "case.py", folder / "captured.py"]
+    sources = [Path(cases), folder / "case.py", folder / "captured.py"]
     for path in [*sources, *sorted((ROOT / "python" / "lightline").glob("*.py"))]:
         digest.update(path.read_bytes())
     for package in ("torch", "jax"):
@@ -73,8 +104,7 @@ def captured_jax(name: str, program: Jax) -> str:
 
     from lightline import jax_capture
 
-    dtypes = {"bool": "bool", "f8e4m3": "float8_e4m3fn", **{k: v for k, v in TORCH_NAMES.items() if k != "bool"}}
-    inputs = [jax.ShapeDtypeStruct(shape.extents, dtypes[shape.dtype]) for shape in program.inputs]
+    inputs = [jax.ShapeDtypeStruct(shape.extents, NAMES[shape.dtype]) for shape in program.inputs]
     target = jax.jit(program.target, donate_argnums=program.donate) if program.donate else program.target
     return jax_capture.capture(target, *inputs, name=name).artefact()
 
@@ -90,7 +120,7 @@ def captured_torch(name: str, program: Torch) -> dict[str, str]:
         if isinstance(given, Known):
             return torch.tensor(given.values)
         with maker.mode:
-            return torch.empty(given.extents, dtype=getattr(torch, TORCH_NAMES[given.dtype]))
+            return torch.empty(given.extents, dtype=getattr(torch, NAMES[given.dtype]))
 
     inputs = [tensor(given) for given in program.inputs]
     target = program.target

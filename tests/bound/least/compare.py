@@ -130,6 +130,8 @@ def findings(case: Case, got: Reported) -> list[Finding]:
     both("transcendentals", got.special, lambda work: work.special)
     both("bytes", got.bytes, lambda work: work.bytes)
     check("floor bytes", got.floor_bytes, case.floor.bytes, case.floor_at_least.bytes)
+    check("floor bytes beside fused", got.floor_bytes, got.bytes, None)
+    check("floor time beside fused", got.floor_ms, got.fused_ms, None)
     if case.floor.products is not None or case.floor_ms is not None:
         check("floor time", got.floor_ms, case.floor_ms or least_ms(case.floor, case.arch), None)
     return found

@@ -45,7 +45,7 @@ def both_then_any(a: Any, b: Any) -> Any:
 
 def rank_one_updates(a: Any, b: Any) -> Any:
     c = torch.zeros(4096, 4096)
-    for k in range(32):
+    for k in range(16):
         c = c + a[:, k : k + 1] * b[k : k + 1, :]
     return c
 
@@ -81,7 +81,7 @@ def three_way(a: Any, b: Any, c: Any) -> Any:
 
 def state_in_a_loop(q: Any, k: Any, v: Any) -> Any:
     state = torch.zeros(128, 128)
-    for t in range(64):
+    for t in range(16):
         state = state + torch.outer(k[t], v[t])
     return q @ state
 
@@ -164,9 +164,9 @@ CASES = [
         product(CUBE, moved(BITS, BITS, boolean(2048, 2048)), "i8", slots=2048**2),
     ),
     exactly(
-        "32 updates of rank 1",
-        Torch(rank_one_updates, (f32(4096, 32), f32(32, 4096))),
-        product(4096 * 4096 * 32, moved(f32(4096, 32), f32(32, 4096), SIDE)),
+        "16 updates of rank 1",
+        Torch(rank_one_updates, (f32(4096, 16), f32(16, 4096))),
+        product(4096 * 4096 * 16, moved(f32(4096, 16), f32(16, 4096), SIDE)),
     ),
     exactly(
         "convolution by nine shifts",
@@ -202,11 +202,11 @@ CASES = [
         Torch(three_way, (f32(64, 4096), f32(4096, 64), f32(64, 4096))),
         product(64 * 64 * (4096 + 4096), moved(f32(64, 4096), f32(4096, 64), f32(64, 4096), f32(64, 4096))),
     ),
-    Case(  # either the state, then the query times it; or scores of all 64 tokens, then their values: less
+    Case(  # either the state, then the query times it; or scores of all 16 tokens, then their values: less
         "outer products summed in a loop",
-        Torch(state_in_a_loop, (f32(4096, 128), f32(64, 128), f32(64, 128))),
-        product(2 * 4096 * 64 * 128, moved(f32(4096, 128), f32(64, 128), f32(64, 128), f32(4096, 128))),
-        Work(bytes=moved(f32(4096, 128), f32(64, 128), f32(64, 128), f32(4096, 128))),
+        Torch(state_in_a_loop, (f32(4096, 128), f32(16, 128), f32(16, 128))),
+        product(2 * 4096 * 16 * 128, moved(f32(4096, 128), f32(16, 128), f32(16, 128), f32(4096, 128))),
+        Work(bytes=moved(f32(4096, 128), f32(16, 128), f32(16, 128), f32(4096, 128))),
     ),
     exactly(
         "jax scan over outer products",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from least.case import Case, Jax, Torch, Work, bf16, exactly, f32, i32, moved
+from least.case import Case, Jax, Torch, Work, bf16, exactly, expected_rows, f32, i32, moved
 
 
 def product(count: float, bytes: float, dtype: str = "f32", slots: float = 0) -> Work:
@@ -169,14 +169,14 @@ CASES = [
         product(N * 2048, 2 * WIDE.bytes),
         Work(bytes=2 * WIDE.bytes),
     ),
-    Case(  # the router, two experts a token and their weighted sum; softmax and choice of 8 per token
+    Case(  # the router, two experts a token and their weighted sum; two random picks of 8 are 1.875 experts
         "gates of the top 2 by scatter",
         Torch(
             scattered_gates,
             (bf16(TOKENS, EXPERT_WIDTH), bf16(EXPERT_WIDTH, 8), bf16(8, EXPERT_WIDTH, EXPERT_HIDDEN)),
         ),
         Work(products={"bf16": ROUTER + CHOSEN + TOKENS * 2 * EXPERT_HIDDEN}, bytes=GATE_BYTES),
-        Work(products={"bf16": ROUTER + CHOSEN}, bytes=GATE_BYTES),
+        Work(products={"bf16": ROUTER + CHOSEN * expected_rows(8, 2) / 2}, bytes=GATE_BYTES),
     ),
     exactly(
         "diagonal by index_put",
