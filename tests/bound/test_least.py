@@ -10,6 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -23,13 +24,14 @@ torch = pytest.importorskip("torch")
 
 from least import MODULES, compare  # noqa: E402
 from least.captured import capture_together, program_files  # noqa: E402
-from least.case import Case, Jax  # noqa: E402
+from least.case import Case, Jax, Loops, Work  # noqa: E402
 
 CASES = {
     f"{module.__name__.rpartition('.')[2]}: {case.name}": (module, case) for module in MODULES for case in module.CASES
 }
-FORMS = [(name, form) for name, (_, case) in CASES.items() for form in case.forms]
 ASKED = bool(os.environ.get("LIGHTLINE_LEAST"))
+FORMS = [(name, form) for name, (_, case) in CASES.items() for form in case.forms] if ASKED else [("all", "both")]
+PAIRS = [name for name, (_, case) in CASES.items() if len(case.forms) == 2] if ASKED else ["all"]
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +59,7 @@ def test_least_work(name: str, form: str) -> None:
 
 @pytest.mark.usefixtures("captures")
 @pytest.mark.skipif(not ASKED, reason="the least work by hand: set LIGHTLINE_LEAST=1")
-@pytest.mark.parametrize("name", [name for name, (_, case) in CASES.items() if len(case.forms) == 2])
+@pytest.mark.parametrize("name", PAIRS)
 def test_both_forms_agree(name: str) -> None:
     case = CASES[name][1]
     traced, decomposed = (compare.analyze(case, path) for path in wanted_files(name).values())
@@ -74,6 +76,42 @@ def test_the_cases_do_not_contradict_themselves() -> None:
                 assert below is None or above is None or below <= above * (1 + case.tolerance), (name, quantity)
             if low.products is not None and high.products is not None:
                 assert sum(low.products.values()) <= sum(high.products.values()) * (1 + case.tolerance), name
+
+
+def test_both_versions_of_the_report_read_alike() -> None:
+    old = {
+        "version": 1,
+        "macs": {"bf16": 3.0, "f32": 4.0},
+        "vector_ops": 5.0,
+        "transcendental_ops": 6.0,
+        "resources_ms": {"matrix": 0.5, "vector": 2.0, "transcendental": 0.25, "memory": 1.0},
+        "bytes": {"algebraic": 10.0, "fused": 20.0, "unfused": 40.0},
+        "bounds_ms": {"algebraic": 1.0, "fused": 2.0, "unfused": 4.0},
+    }
+    tiers = {"floor": "algebraic", "fused": "fused", "unfused": "unfused"}
+    new = {**old, "version": 2}
+    for key in ("bytes", "bounds_ms"):
+        new[key] = {tier: old[key][was] for tier, was in tiers.items()}
+    report = compare.read_report(new, "H200")
+    assert report == compare.read_report(old, "H200")
+    assert (report.products, report.floor_bytes, report.fused_ms) == (7.0, 10.0, 2.0)
+    assert report.slots == pytest.approx(2e-3 * 132 * 128 * 1.98e9)
+
+
+def test_what_is_too_high_or_too_low_is_found() -> None:
+    case = Case("one", Loops(""), Work({"f32": 100.0}, bytes=1000.0), Work({"f32": 100.0}, bytes=1000.0))
+    time = compare.matrix_ms({"f32": 100.0}, "H200")
+    fits = compare.Reported(100.0, time, 0.0, 0.0, 1000.0, 1.0, 500.0, 0.5)
+    assert compare.findings(case, fits) == []
+    heavy = compare.findings(case, replace(fits, products=200.0, matrix_ms=2 * time))
+    assert [(found.quantity, found.direction, found.factor) for found in heavy] == [
+        ("products", "high", 2.0),
+        ("products' time", "high", 2.0),
+    ]
+    light = compare.findings(case, replace(fits, bytes=600.0))
+    assert [(found.quantity, found.direction) for found in light] == [("bytes", "low")]
+    crossed = compare.findings(case, replace(fits, floor_ms=1.5))
+    assert [(found.quantity, found.direction) for found in crossed] == [("floor time beside fused", "high")]
 
 
 def print_table(wanted: list[str]) -> int:

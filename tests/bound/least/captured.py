@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import hashlib
 import importlib
 import json
@@ -55,7 +56,8 @@ def capture_together(cases: list[tuple[ModuleType, Case]]) -> None:
     ]
     if len(missing) < 8:
         return
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    seldom = {"initializer": gc.set_threshold, "initargs": (200_000, 20, 20)}  # tracing makes much that stays
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), **seldom) as pool:
         list(pool.map(capture_quietly, *zip(*missing, strict=True)))
 
 
@@ -80,8 +82,8 @@ def fingerprint(cases: str) -> str:
 
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    sources = [Path(cases), folder / "case.py", folder / "captured.py"]
-    for path in [*sources, *sorted((ROOT / "python" / "lightline").glob("*.py"))]:
+    capturing = [ROOT / "python" / "lightline" / name for name in ("capture.py", "jax_capture.py", "sources.py")]
+    for path in [Path(cases), folder / "case.py", folder / "captured.py", *capturing]:
         digest.update(path.read_bytes())
     for package in ("torch", "jax"):
         try:

@@ -56,15 +56,16 @@ class Reported:
 
 
 def read_report(document: dict[str, Any], arch: str) -> Reported:
-    """Version 1 calls the floor `algebraic`. Slots are the time of the vector units in issue slots of 32-bit lanes,
-    so that packed types and operations that share an instruction count what they take."""
+    """Version 1 calls the floor `algebraic`; keys that do not apply may be absent. Slots are the time of the vector
+    units in issue slots of 32-bit lanes, so that packed types and operations that share an instruction count what
+    they take."""
     floor = "floor" if document["version"] >= 2 else "algebraic"
-    alone = document["resources_ms"]
+    alone = document.get("resources_ms", {})
     return Reported(
-        products=sum(document["macs"].values()),
+        products=sum(document.get("macs", {}).values()),
         matrix_ms=alone.get("matrix", 0.0),
         slots=alone.get("vector", 0.0) * 1e-3 * PARTS[arch].slots,
-        special=document["transcendental_ops"],
+        special=document.get("transcendental_ops", 0.0),
         bytes=document["bytes"]["fused"],
         fused_ms=document["bounds_ms"]["fused"],
         floor_bytes=document["bytes"][floor],

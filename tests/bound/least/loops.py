@@ -87,6 +87,11 @@ def jax_first_steps(h: Any, w: Any, xs: Any) -> Any:
     return jax_recurrence(h, w, xs)[:4]
 
 
+def jax_some_steps(h: Any, w: Any, xs: Any) -> Any:
+    states = jax_recurrence(h, w, xs)
+    return states[3], states[15], states[31]
+
+
 def jax_last_of_independent_steps(w: Any, xs: Any) -> Any:
     import jax
     import jax.numpy as jnp
@@ -207,6 +212,11 @@ CASES = [
         "jax recurrence, four of 64 states",
         Jax(jax_first_steps, (SIDE, SIDE, STEPS)),
         work(4 * CUBE, moved(SIDE, SIDE) + 8 * SIDE.bytes, 4 * N * N),
+    ),
+    exactly(  # the later states pass through the earlier ones
+        "jax recurrence, three of 64 states",
+        Jax(jax_some_steps, (SIDE, SIDE, STEPS)),
+        work(32 * CUBE, moved(SIDE, SIDE) + (32 + 3) * SIDE.bytes, 32 * N * N),
     ),
     exactly(
         "jax last of independent steps",
