@@ -49,13 +49,13 @@ const machine::Machine& test_machine() {
   return parsed;
 }
 
-Tier tier(const std::string& name, const demand::Analysis& analysis, const demand::Work& work, double milliseconds) {
+Tier tier(const std::string& name, const demand::Demand& demand, double milliseconds) {
   Tier result{.name = name};
-  result.input_bytes = analysis.input_bytes;
-  result.output_bytes = analysis.output_bytes;
-  result.macs = work.macs;
-  result.vector_ops = work.total_vector_ops();
-  result.transcendental_ops = work.transcendental_ops;
+  result.input_bytes = demand.input_bytes;
+  result.output_bytes = demand.output_bytes;
+  result.macs = demand.work.macs;
+  result.vector_ops = demand.work.total_vector_ops();
+  result.transcendental_ops = demand.work.transcendental_ops;
   result.milliseconds = milliseconds;
   return result;
 }
@@ -71,9 +71,9 @@ double Tier::total_macs() const {
 std::vector<Tier> tiers_of(const loops::Program& program, const std::map<loops::ArrayId, const Tensor*>& known) {
   const demand::Analysis analysis = demand::analyze(program, demand::KnownValues(known.begin(), known.end()));
   const bound::Bounds bounds = bound::bound(analysis, test_machine());
-  Tier floor = tier("floor", analysis, analysis.algebraic, bounds.algebraic_ms);
+  Tier floor = tier("floor", analysis.floor, bounds.floor.ms);
   floor.floor = true;
-  return {std::move(floor), tier("fused", analysis, analysis.work, bounds.fused_ms)};
+  return {std::move(floor), tier("fused", analysis.fused, bounds.fused.ms)};
 }
 
 }  // namespace lightline::truth
