@@ -24,7 +24,10 @@ void Builder::statement(const loops::Scatter& node) {
     return cases.empty() ||
            std::any_of(cases.begin(), cases.end(), [](const Case& one) { return one.value.is_element(); });
   });
-  if (by_data || !scatter_by_formula(node, space, targets)) scatter_by_data(node, space, targets);
+  if (by_data) return scatter_by_data(node, space, targets);
+  if (scatter_by_formula(node, space, targets)) return;
+  algebra_.given_up.push_back("a scatter whose last write at a place is not plain to see");
+  define(node.result, {});
 }
 
 // Every target is a form. What is combined: the sum over the points that go to a place. What is set: the last one.

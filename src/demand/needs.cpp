@@ -367,6 +367,29 @@ void Needs::visit_opaque(TermId id) {
           where.empty |= both.empty;
           where.box[c] = both.box[0];
         }
+        // Only one triangle is read, and of it only the rows before, or after, those that are wanted.
+        if ((name == "triangular_solve" || name == "cholesky") && o == 0 && rank >= 2) {
+          bool upper = false, unit = false;
+          for (const auto& [key, value] : call.node->attributes)
+            if (const auto* flag = std::get_if<bool>(&value)) (key == "upper" ? upper : unit) |= *flag;
+          const index::AtomId row = index::AtomId(where.box.size() - 2), column = row + 1;
+          const int64_t diagonal = unit && name == "triangular_solve" ? -1 : 0;
+          if (name == "cholesky") upper = false;
+          where.cut(upper ? Form{diagonal, {{row, -1}, {column, 1}}} : Form{diagonal, {{row, 1}, {column, -1}}}, atoms_);
+          const Range wanted = region.box[result_rank - 2];
+          if (region.samples.empty())
+            where.cut(upper ? Form{-wanted.lo, {{row, 1}}} : Form{wanted.hi, {{row, -1}}}, atoms_);
+        }
+        if (name == "triangular_solve" && o == 1 && rank >= 2 && region.samples.empty()) {
+          bool upper = false;
+          for (const auto& [key, value] : call.node->attributes)
+            if (const auto* flag = std::get_if<bool>(&value)) upper |= key == "upper" && *flag;
+          const index::AtomId row = index::AtomId(where.box.size() - 2), column = row + 1;
+          const Range wanted = region.box[result_rank - 2], columns = region.box[result_rank - 1];
+          where.cut(upper ? Form{-wanted.lo, {{row, 1}}} : Form{wanted.hi, {{row, -1}}}, atoms_);
+          where.cut({-columns.lo, {{column, 1}}}, atoms_);
+          where.cut({columns.hi, {{column, -1}}}, atoms_);
+        }
         need(one.value, where);
       }
     }

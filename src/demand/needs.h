@@ -135,6 +135,7 @@ class Needs {
   std::vector<Root> roots_;
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
+  std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
   std::vector<size_t> loop_at_;  // by last term of its body
   // Products of two elements: where in the coordinates of both.
   struct Pair {
@@ -146,6 +147,7 @@ class Needs {
     double transformed = 1;
     TermId owner = no_term;
     bool owner_mirrors = false;
+    double owner_share = 1;
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
   struct Written {

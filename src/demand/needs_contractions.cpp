@@ -18,6 +18,13 @@ constexpr int most_absorbed = 6;
 
 uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
 
+// To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
+// share what they have in common; how much they then need at the least is not known, but half of what they are.
+double additions(double points, double values, double results) {
+  const double apart = std::max(0.0, points - results);
+  return points <= values ? apart : std::min(apart, std::max(values, results) / 2);
+}
+
 }  // namespace
 
 uint64_t Needs::variables_of(const Value& value) const {
@@ -72,7 +79,7 @@ void Needs::visit_reduction(TermId id) {
     }
   if (!counting_ || tier_ == Tier::floor || !made.reads_data || points == 0) return;
   const double different = values.empty() ? 0 : count(values);
-  const double operations = std::min(points, std::max(different, count(regions)));
+  const double operations = additions(points, different, count(regions));
   work_of(id).vector_ops[made.type] += operations * 0.5 * (made.type == DType::boolean ? 1.0 / 32 : 1);
 }
 
@@ -97,8 +104,25 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
       return;
     }
     if (made.kind == TermKind::sum && uses_[value.term] <= 1) {
-      for (const Argument& arg : made.args)
-        expand(algebra_.moved(arg.value, value.at), region, summed, width, owner, results);
+      // x a + x b is x (a + b): for the floor, products that share a factor are one.
+      std::vector<Value> shared;
+      const bool was = counting_;
+      for (const Argument& arg : made.args) {
+        const Value part = algebra_.moved(arg.value, value.at);
+        std::vector<Value> factors{part};
+        if (part.is_element() && term(part.term).kind == TermKind::product) {
+          factors.clear();
+          for (const Argument& inner : std::vector<Argument>(term(part.term).args))
+            factors.push_back(algebra_.moved(inner.value, part.at));
+        }
+        const bool again = tier_ == Tier::floor && std::any_of(factors.begin(), factors.end(), [&](const Value& factor) {
+          return std::find(shared.begin(), shared.end(), factor) != shared.end();
+        });
+        counting_ = was && !again;
+        expand(part, region, summed, width, owner, results);
+        counting_ = was;
+        shared.insert(shared.end(), factors.begin(), factors.end());
+      }
       return;
     }
   }
@@ -337,7 +361,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     const double values = mapped.empty() ? 0 : count(mapped);
     const double points = index::count(network.region, atoms_, data_);
     if (results.count < 0) results.count = count(results.regions);
-    work_of(owner).sums[term(owner).type] += std::min(points, std::max(values, results.count));
+    work_of(owner).sums[term(owner).type] += additions(points, values, results.count);
     return;
   }
   const double share = transform_share(network, inner);
@@ -393,8 +417,11 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   if (pair.owner == no_term) pair.owner = owner;
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   if (pair.alike && first.value.at == second.value.at) pair.mirrored = false;
-  pair.owner_mirrors = !(pair.alike && pair.mirrored) && !mirror_of(owner).empty() &&
-                       meets_mirror(needed_[owner], mirror_of(owner));
+  if (!(pair.alike && pair.mirrored) && !mirror_of(owner).empty()) {
+    const double all = count(needed_[owner]);
+    pair.owner_share = all > 0 ? distinct(owner, needed_[owner]) / all : 1;
+    pair.owner_mirrors = true;
+  }
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
@@ -419,7 +446,7 @@ void Needs::settle_pairs() {
       }
       if (!apart) products = std::ceil(products / 2);
     }
-    if (pair.owner_mirrors) products = std::ceil(products / 2);
+    if (pair.owner_mirrors) products *= pair.owner_share;
     Work& work = work_of(pair.owner);
     work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
     work.transformed_macs[pair.type] += products * pair.transformed;

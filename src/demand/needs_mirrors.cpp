@@ -93,6 +93,10 @@ const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
       }
     }
     if (!holds) continue;
+    // a[i] - a[j], and what is made of it
+    bool known = made.kind == TermKind::sum && args.size() == 2 && args[0].factor == -args[1].factor;
+    for (const Argument& arg : args) known |= arg.value.is_element() && known_between_.contains(arg.value.term);
+    if (known) known_between_.insert(id);
     std::vector<uint32_t> own;
     for (uint32_t c = first; c < size; ++c) own.push_back(mirror[c] - first);
     return mirrors_[id] = own;
@@ -117,7 +121,16 @@ bool Needs::meets_mirror(const std::vector<Region>& regions, const std::vector<u
 double Needs::distinct(TermId id, const std::vector<Region>& regions) {
   const double elements = count(regions);
   const std::vector<uint32_t>& mirror = mirror_of(id);
-  return mirror.empty() || !meets_mirror(regions, mirror) ? elements : std::ceil(elements / 2);
+  if (mirror.empty() || !meets_mirror(regions, mirror)) return elements;
+  double between = 0;
+  for (const Region& region : regions) {
+    if (!known_between_.contains(id)) break;
+    Region own = region;
+    for (uint32_t c = 0; c < mirror.size(); ++c)
+      if (mirror[c] > c) own.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
+    between += index::count(own, atoms_, data_);
+  }
+  return std::max(0.0, std::floor((elements - between) / 2));
 }
 
 }  // namespace lightline::demand

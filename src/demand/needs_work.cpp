@@ -236,14 +236,22 @@ void Needs::count_sum(TermId id) {
     const bool total = arg.value.is_element() && term(arg.value.term).kind == TermKind::reduce &&
                        term(arg.value.term).reducer == loops::Reducer::sum;
     if ((product && term(arg.value.term).reads_data) || total) ++products;
-    const bool outer = product && uses_[arg.value.term] <= 1 && is_outer_product(term(arg.value.term));
-    if (!outer) {
+    if (!product || uses_[arg.value.term] > 1) {
       for (const Region& region : regions) need(arg.value, region);
       continue;
     }
-    // A product that only feeds this sum: matrix units could do both.
+    // A product that only feeds this sum: matrix units could do both, if it is one of different indices; else it takes
+    // no slot that the sum would not.
     Results results{regions};
-    for (const Region& region : regions) expand(arg.value, region, 0, made.width, id, results);
+    for (const Region& region : regions) {
+      if (is_outer_product(term(arg.value.term))) {
+        expand(arg.value, region, 0, made.width, id, results);
+        continue;
+      }
+      algebra_.box = region.box;
+      for (const Argument& factor : std::vector<Argument>(term(arg.value.term).args))
+        need(algebra_.moved(factor.value, arg.value.at), region);
+    }
   }
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
   slots = std::max(0.0, slots - products);  // a product and its sum are one
