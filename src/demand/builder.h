@@ -60,7 +60,8 @@ class Builder {
   // ---- reductions ----
   Cases reduced(loops::Reducer reducer, Cases body, const Space& space, DType type);
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
-  Value reduction_term(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced, DType type);
+  void straighten(std::vector<Case>& body, uint32_t reduced);
+  Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
   std::optional<Value> closed_form(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                    const Region& cell, DType type);
 

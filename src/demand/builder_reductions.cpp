@@ -218,7 +218,35 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
   return reduction_term(reducer, body, reduced, type);
 }
 
-Value Builder::reduction_term(Reducer reducer, const std::vector<Case>& body, uint32_t reduced, DType type) {
+// Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.
+void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
+  for (uint32_t r = 0; r < reduced; ++r) {
+    const bool same = std::all_of(body.begin(), body.end(), [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
+    const Range range = body[0].where.box[r];
+    if (!same || range.step != 1) continue;
+    const Form* found = nullptr;
+    for (const Case& one : body)
+      for (const Form& form : one.value.at)
+        if (found == nullptr && form.coefficient(r) != 0) found = &form;
+    if (found == nullptr || found->terms.size() != 1) continue;
+    const int64_t sign = found->coefficient(r), shift = found->constant;
+    if ((sign != 1 && sign != -1) || (sign == 1 && shift == 0)) continue;
+    // new = sign * old + shift
+    std::vector<Form> images;
+    for (size_t v = 0; v < body[0].where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+    images[r] = {-sign * shift, {{r, sign}}};
+    for (Case& one : body) {
+      one.where.box[r] = sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
+      std::vector<Form> cuts = std::exchange(one.where.cuts, {});
+      for (const Form& cut : cuts) one.where.cut(atoms_.compose(cut, images, one.where.box), atoms_);
+      algebra_.box = one.where.box;
+      one.value = algebra_.moved(one.value, images);
+    }
+  }
+}
+
+Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type) {
+  if (reducer != Reducer::argmax && reducer != Reducer::argmin) straighten(body, reduced);
   // Reduced variables in the order in which they appear; those that never do only repeat.
   std::vector<int> place(reduced, -1);
   std::vector<uint32_t> order;

@@ -205,8 +205,9 @@ void Needs::need_outputs() {
       }
       Written& written = written_[one.value.term];
       written.bits = std::max<double>(written.bits, bits(type));
-      for (Region& region : index::image(one.where, one.value.at, atoms_))
-        fresh |= insert(written.regions, std::move(region));
+      const double before = written.regions.empty() ? 0 : count(written.regions);
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(written.regions, std::move(region));
+      fresh |= count(written.regions) > before;
     }
     // A view that repeats elements returns them once.
     if (view[output->array] != nullptr) {

@@ -317,6 +317,13 @@ bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner
 }
 
 void Needs::price(Network& network, TermId owner, Results& results) {
+  if (tier_ == Tier::floor) {
+    // Truths may all be false: then nothing else is needed.
+    const auto truth = std::find_if(network.factors.begin(), network.factors.end(), [](const Factor& factor) {
+      return !factor.formula && factor.value.is_element() && factor.value.width == DType::boolean;
+    });
+    if (truth != network.factors.end()) return need(truth->value, network.region);
+  }
   take_one_hot(network);
   absorb(network);
   split_digits(network);

@@ -264,8 +264,13 @@ void Needs::count_product(TermId id) {
   const Term made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
-  for (const Argument& arg : made.args)
+  const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+    return arg.value.is_element() && arg.value.width == DType::boolean && algebra_.reads_data(arg.value);
+  });
+  for (const Argument& arg : made.args) {
+    if (tier_ == Tier::floor && truth != made.args.end() && &arg != &*truth) continue;  // it may be false
     for (const Region& region : regions) need(arg.value, region);
+  }
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
   double factors = 0;
   for (size_t i = 0; i < made.args.size(); ++i) {
