@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "base/error.h"
@@ -20,6 +21,8 @@ auto guarded(const Work& work) -> decltype(work()) {
     return work();
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::limit, "there is not enough memory", "", {}};
+  } catch (const std::length_error&) {
+    return Error{ErrorCode::limit, "a size is larger than memory can be", "", {}};
   } catch (const std::exception& thrown) {
     return defect(thrown.what());
   } catch (...) {

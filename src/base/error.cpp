@@ -22,13 +22,29 @@ std::string_view name(ErrorCode code) {
   return "internal";
 }
 
+namespace {
+
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// Errors quote what they are about, which may be as long as the input: the middle of a long text is left out.
+std::string shortened(const std::string& text) {
+  constexpr size_t most = 2000, kept_at_end = 500;
+  if (text.size() <= most) return text;
+  size_t head = most - kept_at_end, tail = text.size() - kept_at_end;
+  while (head > 0 && is_inside_character(text[head])) --head;
+  while (tail < text.size() && is_inside_character(text[tail])) ++tail;
+  return fmt::format("{} [... {} bytes ...] {}", text.substr(0, head), tail - head, text.substr(tail));
+}
+
+}  // namespace
+
 std::string to_string(const Error& error) {
   std::string text;
-  if (!error.where.file.empty()) text += error.where.file + ":";
+  if (!error.where.file.empty()) text += shortened(error.where.file) + ":";
   if (error.where.line > 0) text += fmt::format("{}:{}:", error.where.line, error.where.column);
   if (!text.empty()) text += " ";
-  text += "error: " + error.message;
-  if (!error.hint.empty()) text += "\n  hint: " + error.hint;
+  text += "error: " + shortened(error.message);
+  if (!error.hint.empty()) text += "\n  hint: " + shortened(error.hint);
   return text;
 }
 

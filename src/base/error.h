@@ -44,7 +44,7 @@ struct Error {  // NOLINT(clang-analyzer-core.uninitialized.Assign)
   Where where;
 };
 
-// "file:3:7: error: message" and, if there is a hint, a second line "  hint: ...".
+// "file:3:7: error: message" and, if there is a hint, a second line "  hint: ...". Of long parts the middle is left out.
 std::string to_string(const Error& error);
 
 // A value or an Error. Use LL_TRY to unwrap inside functions that return a Result themselves.

@@ -16,10 +16,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/stream.h"
 
 namespace lightline {
@@ -28,11 +28,8 @@ namespace {
 constexpr size_t chunk_size = size_t(1) << 18;
 constexpr size_t line_limit = size_t(1) << 30;
 
-Error system_error(std::string_view what, int number, const std::string& path, std::string hint) {
-  return {ErrorCode::io,
-          fmt::format("can not {} the file: {}", what, std::generic_category().message(number)),
-          std::move(hint),
-          {path}};
+Error file_error(std::string_view what, int number, const std::string& path, std::string hint) {
+  return system_error(fmt::format("can not {} the file", what), number, std::move(hint), {path});
 }
 Error out_of_memory() {
   return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"};
@@ -41,32 +38,16 @@ Error too_large(uint64_t limit) {
   return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  bool close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
 // Calls `chunk` with pieces of the raw file.
 Status read_chunks(const std::string& path, const std::function<Status(std::string_view)>& chunk) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_error("open", errno, path, "check the path and its permissions");
+  if (file.get() < 0) return file_error("open", errno, path, "check the path and its permissions");
   std::vector<char> buffer(chunk_size);
   while (true) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
-      return system_error(
+      return file_error(
           "read", errno, path,
           errno == EISDIR ? "name a file inside the directory" : "check the disk and the file's permissions");
     if (got == 0) return Ok{};
@@ -92,7 +73,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error("write", errno, path, "check the free space of the disk");
+    if (written < 0) return file_error("write", errno, path, "check the free space of the disk");
     content.remove_prefix(size_t(written));
   }
   return Ok{};
@@ -101,9 +82,9 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 // A device or a pipe has no old content to protect, and must not be replaced by a file.
 Status write_in_place(const std::string& path, std::string_view content) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_error("open", errno, path, "check the path and its permissions");
+  if (file.get() < 0) return file_error("open", errno, path, "check the path and its permissions");
   LL_DO(write_all(file.get(), content, path));
-  if (!file.close()) return system_error("write", errno, path, "check the device");
+  if (!file.close()) return file_error("write", errno, path, "check the device");
   return Ok{};
 }
 
@@ -127,14 +108,14 @@ Result<int> create_beside(const std::string& target, TemporaryFile& temporary) {
     }
     if (errno != EEXIST) break;
   }
-  return system_error("create", errno, target, "check that the directory exists and can be written to");
+  return file_error("create", errno, target, "check that the directory exists and can be written to");
 }
 
 Status write_atomically(const std::string& path, std::string_view content) {
   std::string target = path;
   mode_t mode = 0;
   if (struct stat info; ::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return system_error("write", EISDIR, path, "name a file inside the directory");
+    if (S_ISDIR(info.st_mode)) return file_error("write", EISDIR, path, "name a file inside the directory");
     if (!S_ISREG(info.st_mode)) return write_in_place(path, content);
     mode = info.st_mode & 07777;
     // Through a symbolic link, the file it points to is replaced, not the link.
@@ -146,11 +127,11 @@ Status write_atomically(const std::string& path, std::string_view content) {
   Descriptor file(fd);
   LL_DO(write_all(file.get(), content, path));
   if (mode != 0 && ::fchmod(file.get(), mode) != 0)
-    return system_error("write", errno, path, "check the file's permissions");
+    return file_error("write", errno, path, "check the file's permissions");
   if (::fsync(file.get()) != 0 || !file.close())
-    return system_error("write", errno, path, "check the free space of the disk");
+    return file_error("write", errno, path, "check the free space of the disk");
   if (::rename(temporary.path.c_str(), target.c_str()) != 0)
-    return system_error("replace", errno, path, "check the directory's permissions");
+    return file_error("replace", errno, path, "check the directory's permissions");
   temporary.renamed = true;
   return Ok{};
 }

@@ -13,10 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <system_error>
 
+#include "base/descriptor.h"
 #include "base/process_supervisor.h"
 #include "base/sanitizers.h"
 
@@ -27,39 +28,15 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Error system_error(const std::string& what, int code) {
-  return {ErrorCode::io, fmt::format("{}: {}", what, std::generic_category().message(code)), "", {}};
-}
-
 Error not_started(const std::string& program, int code) {
   return system_error(fmt::format("'{}' can not be started", program), code);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-  // The supervisor puts what it keeps at 0 to 3, so nothing of ours may be there: 0 to 2 can be closed in our process.
-  bool move_above_3() {
-    if (fd_ > 3) return true;
-    Descriptor moved(fcntl(fd_, F_DUPFD_CLOEXEC, 4));
-    std::swap(fd_, moved.fd_);
-    return fd_ >= 0;
-  }
-
- private:
-  int fd_;
-};
+// The supervisor puts what it keeps at 0 to 3, so nothing of ours may be there: 0 to 2 can be closed in our process.
+bool move_above_3(Descriptor& descriptor) {
+  if (descriptor.get() <= 3) descriptor = Descriptor(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 4));
+  return descriptor.get() >= 0;
+}
 
 struct Ends {
   Descriptor ours;
@@ -70,24 +47,24 @@ bool make_pipe(Ends& ends) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return false;
   ends = {Descriptor(fds[0]), Descriptor(fds[1])};
-  return ends.ours.move_above_3() && ends.theirs.move_above_3();
+  return move_above_3(ends.ours) && move_above_3(ends.theirs);
 }
 
 bool make_socket_pair(Ends& ends) {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return false;
   ends = {Descriptor(fds[0]), Descriptor(fds[1])};
-  return ends.ours.move_above_3() && ends.theirs.move_above_3();
+  return move_above_3(ends.ours) && move_above_3(ends.theirs);
 }
 
 // A file in memory rather than a pipe: nobody has to feed it, and a program that does not read it harms nobody.
 bool open_input(const std::string& text, Descriptor& input) {
   if (text.empty()) {
     input = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    return input.get() >= 0 && input.move_above_3();
+    return input.get() >= 0 && move_above_3(input);
   }
   input = Descriptor(memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (input.get() < 0 || !input.move_above_3()) return false;
+  if (input.get() < 0 || !move_above_3(input)) return false;
   for (size_t done = 0; done < text.size();) {
     const ssize_t count = write(input.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno != EINTR) return false;
@@ -237,6 +214,8 @@ class SupervisorProcess {
   int error() const { return pid_ < 0 ? error_ : 0; }
   int socket() const { return socket_.get(); }
   void end_program() { shutdown(socket_.get(), SHUT_WR); }
+  // A program can stop its supervisor, which then keeps no limit.
+  void wake() { kill(pid_, SIGCONT); }
   void wait() {
     socket_.close();
     while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
@@ -279,20 +258,32 @@ struct Stream {
   }
 };
 
+// How long a supervisor that has to end the program is given until it is woken, again and again.
+constexpr int patience_ms = 500;
+
+// Milliseconds until the supervisor should have ended the program, for poll: -1 if it need not.
+int time_left(std::optional<double> seconds, std::chrono::steady_clock::time_point start) {
+  constexpr double longest = 1e6;
+  if (!seconds || *seconds > longest) return -1;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return std::max(0, int((*seconds - passed.count()) * 1000)) + patience_ms;
+}
+
 // Reads both streams until the supervisor is done.
-Status collect(SupervisorProcess& supervisor, Stream& output, Stream& errors, bool end_when_cut) {
+Status collect(SupervisorProcess& supervisor, Stream& output, Stream& errors, const ProcessOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   bool ending = false;
   for (;;) {
     pollfd sources[] = {
         {supervisor.socket(), POLLIN, 0}, {output.source.get(), POLLIN, 0}, {errors.source.get(), POLLIN, 0}};
-    if (poll(sources, 3, -1) < 0) {
-      if (errno == EINTR) continue;
-      return system_error("the output of a program can not be waited for", errno);
-    }
+    const int ready = poll(sources, 3, ending ? patience_ms : time_left(options.seconds, start));
+    if (ready < 0 && errno != EINTR) return system_error("the output of a program can not be waited for", errno);
+    if (ready == 0) supervisor.wake();
+    if (ready <= 0) continue;
     if (sources[0].revents != 0) break;
     if (sources[1].revents != 0) output.take(SIZE_MAX);
     if (sources[2].revents != 0) errors.take(SIZE_MAX);
-    if (end_when_cut && !ending && (output.cut || errors.cut)) {
+    if (!options.cut_output && !ending && (output.cut || errors.cut)) {
       supervisor.end_program();
       ending = true;
     }
@@ -336,7 +327,7 @@ Result<ProcessResult> run_process(const Words& command, const ProcessOptions& op
   ProcessResult result;
   Stream out{std::move(output.ours), result.output, result.output_cut, options.output_bytes};
   Stream err{std::move(errors.ours), result.errors, result.errors_cut, options.output_bytes};
-  LL_DO(collect(supervisor, out, err, !options.cut_output));
+  LL_DO(collect(supervisor, out, err, options));
   supervisor.wait();
 
   const SupervisorReport& report = plan.report;

@@ -11,6 +11,12 @@ bool is_transcendental(const Node& node) {
   return node.kind == NodeKind::call && info(node.function).transcendental_ops > 0 && !is_integer(node.type);
 }
 
+bool contains_load(const Nodes& nodes, NodeId root) {
+  bool found = false;
+  nodes.for_each(root, [&](const Node& node, NodeId) { found |= node.kind == NodeKind::load; });
+  return found;
+}
+
 // Arithmetic in one evaluation; address arithmetic and plain conversions are free.
 int work_of(const Nodes& nodes, const Target& target, NodeId root) {
   int work = 0;
@@ -20,8 +26,8 @@ int work_of(const Nodes& nodes, const Target& target, NodeId root) {
     const Node& node = nodes[stack.back()];
     stack.pop_back();
     if (node.kind == NodeKind::load) {
-      const bool indirect = std::ranges::any_of(
-          nodes.operands(node), [&](NodeId subscript) { return contains(nodes, subscript, NodeKind::load); });
+      const bool indirect =
+          std::ranges::any_of(nodes.operands(node), [&](NodeId subscript) { return contains_load(nodes, subscript); });
       work += indirect ? target.gather_work : 0;
       continue;
     }
@@ -39,12 +45,14 @@ class Decider : public Decisions {
   Decider(SteppedProgram& stepped, const ArrayUses& uses)
       : stepped_(stepped), program_(stepped.program), target_(stepped.target), uses_(uses) {}
 
-  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int nodes) override {
+  Result<bool> unrolls(const FoldedCompute& folded, Form, int64_t points, int nodes) override {
     const bool is_rounded = compute_type(folded.accumulator) != folded.accumulator;
     const bool is_position = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
     return !folded.reduced.empty() && !is_position && !is_rounded && points <= target_.most_unrolled_points &&
            points * nodes <= target_.largest_unrolled_nodes;
   }
+
+  bool only_folds(StatementId) const override { return false; }
 
   Status order(FoldedCompute& folded) override {
     measure(stepped_, folded);
@@ -56,7 +64,7 @@ class Decider : public Decisions {
     if (folded.scan != none) return false;
     const ArrayUse& use = uses_.arrays[compute.result];
     if (use.reads == 0) return false;
-    if (contains(stepped_.nodes, folded.body, NodeKind::checked)) return keeps_checks(program_, compute, use);
+    if (stepped_.nodes[folded.body].has_checks) return keeps_checks(program_, compute, use);
     int size = 0;
     stepped_.nodes.for_each(folded.body, [&](const Node&, NodeId) { ++size; });
     if (size > target_.largest_folded_nodes) return false;
@@ -156,12 +164,6 @@ class Decider : public Decisions {
 
 std::unique_ptr<Decisions> decide(SteppedProgram& stepped, const ArrayUses& uses) {
   return std::make_unique<Decider>(stepped, uses);
-}
-
-bool contains(const Nodes& nodes, NodeId root, NodeKind kind) {
-  bool found = false;
-  nodes.for_each(root, [&](const Node& node, NodeId) { found |= node.kind == kind; });
-  return found;
 }
 
 bool keeps_checks(const Program& program, const Compute& compute, const ArrayUse& use) {

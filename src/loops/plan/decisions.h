@@ -10,12 +10,17 @@
 
 namespace lightline::loops::plan {
 
+// A statement may be computed by its readers, and in a kernel as well where something needs it in memory.
+enum class Form : uint8_t { folded, in_kernel };
+
 class Decisions {
  public:
   virtual ~Decisions() = default;
 
-  // Whether a reduction becomes one expression: so many points, each of so many nodes.
-  virtual Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int nodes) = 0;
+  // Whether a reduction becomes one expression in that form: so many points, each of so many nodes.
+  virtual Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t points, int nodes) = 0;
+  // Whether it is known beforehand that readers compute the array, and that no kernel does.
+  virtual bool only_folds(StatementId statement) const = 0;
   // Measures the compute where that matters, and sets the order of its loops and how the innermost one runs.
   virtual Status order(FoldedCompute& folded) = 0;
   // Whether readers compute the array themselves.
@@ -38,7 +43,5 @@ Status add_steps(SteppedProgram& stepped, const ArrayUses& uses, Decisions& deci
 // Whether folding keeps what is checked when the program runs: the one reader reads every element, each at its own
 // point, so that what is checked here is checked there.
 bool keeps_checks(const Program& program, const Compute& compute, const ArrayUse& use);
-
-bool contains(const Nodes& nodes, NodeId root, NodeKind kind);
 
 }  // namespace lightline::loops::plan

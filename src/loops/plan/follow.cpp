@@ -18,11 +18,14 @@ class Follower : public Decisions {
         lines_.emplace(schedule.kernels[k].statements[s].statement, Line{k, s});
   }
 
-  Result<bool> unrolls(const FoldedCompute& folded, int64_t, int) override {
+  Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t, int) override {
     const auto line = lines_.find(folded.statement);
     const auto own = folded_.find(folded.statement);
-    const bool wanted = own != folded_.end() ? own->second : line != lines_.end() && scheduled(line->second).unrolled;
-    return wanted;
+    if (form == Form::folded) return own != folded_.end() && own->second;
+    return line != lines_.end() && scheduled(line->second).unrolled;
+  }
+  bool only_folds(StatementId statement) const override {
+    return folded_.contains(statement) && !lines_.contains(statement);
   }
 
   Result<bool> folds(const Compute&, const FoldedCompute& folded) override {
@@ -44,7 +47,8 @@ class Follower : public Decisions {
     for (const Loop& loop : loops) {
       if (loop.step != 1) tiles.push_back(loop.step);
       if (loop.step != 1) continue;
-      const VarId var = var_of(folded, loop.index);
+      const VarId var = var_of(stepped_, folded, loop.index);
+      LL_CHECK(var != none);
       const bool is_reduced = std::ranges::find(folded.reduced, var) != folded.reduced.end();
       (is_reduced ? reduced : parallel).push_back(var);
     }
@@ -109,14 +113,6 @@ class Follower : public Decisions {
   Step& slot(Line line) { return (*blocks_.back())[slots_.at(line.kernel)]; }
   Error refuse(StatementId statement, std::string_view reason, std::string hint = "") const {
     return {ErrorCode::unsupported, fmt::format("'{}' {}", table_.text(statement), reason), std::move(hint), {}};
-  }
-
-  VarId var_of(const FoldedCompute& folded, uint32_t index) const {
-    for (const auto* list : {&folded.loops, &folded.reduced})
-      for (const VarId var : *list)
-        if (stepped_.own_index.at(var) == index) return var;
-    LL_CHECK(false);
-    return none;
   }
 
   // Sets how the innermost loop runs. `folded.loops` and `folded.reduced` have their order already.

@@ -50,6 +50,8 @@ NodeId Nodes::intern(Node node, std::span<const NodeId> operands, std::span<cons
     node.count = uint32_t(terms.size());
     terms_.insert(terms_.end(), terms.begin(), terms.end());
   }
+  node.has_checks = node.kind == NodeKind::checked;
+  for_each_child(node, [&](NodeId child) { node.has_checks |= nodes_[child].has_checks; });
   nodes_.push_back(node);
   known_.emplace(hash, NodeId(nodes_.size() - 1));
   return NodeId(nodes_.size() - 1);

@@ -52,6 +52,7 @@ struct Node {
   int64_t constant = 0;     // affine; the extent of in_range and checked
   int64_t low = INT64_MIN;  // of integers; INT64_MIN and INT64_MAX when not known
   int64_t high = INT64_MAX;
+  bool has_checks = false;  // is `checked`, or made of what is
   bool has_interval() const { return low != INT64_MIN && high != INT64_MAX; }
 };
 

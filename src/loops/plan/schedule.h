@@ -39,9 +39,6 @@ struct Residency {
   bool operator==(const Residency&) const = default;
 };
 
-// Points of a reduction that is unrolled, at most, so that expressions stay of a size that can be handled.
-inline constexpr int64_t unrolled_points_limit = 4096;
-
 struct ScheduledStatement {
   StatementId statement = none;
   std::vector<Loop> loops;  // outermost first; indices of extent 1 have none
@@ -86,7 +83,7 @@ std::string print(const Program& program, const Schedule& schedule);
 Result<Schedule> parse_schedule(const Program& program, std::string_view text, std::string_view file = "");
 
 // Rejects: a statement that is missing, dead or there twice; folding what is not a map; a read before its definition;
-// loops, tiles and shared loops that do not fit; a shared loop between an element and its reader at another iteration;
+// loops, tiles and shared loops that do not fit; expressions that folding and unrolling make too large; a shared loop between an element and its reader at another iteration;
 // an order that changes the result (of argmax and argmin, of sums that round at every step, of writes where the last
 // one stays). The same for every machine.
 Status verify(const Program& program, const Schedule& schedule);

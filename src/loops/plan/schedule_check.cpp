@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "loops/plan/decisions.h"
 
@@ -17,27 +16,25 @@ class Collector : public Decisions {
   Collector(SteppedProgram& stepped, const ArrayUses& uses, const Schedule& schedule)
       : stepped_(stepped), uses_(uses), table_(stepped.program) {
     for (const ScheduledKernel& kernel : schedule.kernels)
-      for (const ScheduledStatement& each : kernel.statements) unrolled_[each.statement] = each.unrolled;
-    for (const FoldedStatement& each : schedule.folded) {
-      unrolled_[each.statement] = each.unrolled;
-      folded_.insert(each.statement);
-    }
+      for (const ScheduledStatement& each : kernel.statements) in_kernels_.emplace(each.statement, each.unrolled);
+    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
   }
 
-  Result<bool> unrolls(const FoldedCompute& folded, int64_t points, int) override {
-    const auto found = unrolled_.find(folded.statement);
-    const bool wanted = found != unrolled_.end() && found->second;
+  Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t, int) override {
+    const auto& unrolled = form == Form::folded ? folded_ : in_kernels_;
+    const auto found = unrolled.find(folded.statement);
+    const bool wanted = found != unrolled.end() && found->second;
     if (wanted && reduces_in_order(folded))
       return wrong(folded.statement, "can not be unrolled: its reduction keeps the order of its points");
-    if (wanted && points > unrolled_points_limit)
-      return wrong(folded.statement,
-                   fmt::format("can not be unrolled: it has more than {} points", unrolled_points_limit));
     return wanted;
+  }
+  bool only_folds(StatementId statement) const override {
+    return folded_.contains(statement) && !in_kernels_.contains(statement);
   }
   Status order(FoldedCompute&) override { return Ok{}; }
   Result<bool> folds(const Compute& compute, const FoldedCompute& folded) override {
     if (!folded_.contains(folded.statement)) return false;
-    if (contains(stepped_.nodes, folded.body, NodeKind::checked) &&
+    if (stepped_.nodes[folded.body].has_checks &&
         !keeps_checks(stepped_.program, compute, uses_.arrays[compute.result]))
       return wrong(folded.statement, "can not be folded: its reads are checked, and its readers would check others");
     return true;
@@ -66,8 +63,7 @@ class Collector : public Decisions {
   SteppedProgram& stepped_;
   const ArrayUses& uses_;
   StatementTable table_;
-  std::unordered_set<StatementId> folded_;
-  std::unordered_map<StatementId, bool> unrolled_;
+  std::unordered_map<StatementId, bool> folded_, in_kernels_;  // whether unrolled
 };
 
 class OrderCheck {
@@ -110,12 +106,6 @@ class OrderCheck {
   VarId dimension_var(const FoldedCompute& folded, uint32_t index) const {
     return index < folded.dims.size() ? folded.dims[index] : none;
   }
-  VarId var_of(const FoldedCompute& folded, uint32_t index) const {
-    for (const auto* list : {&folded.loops, &folded.reduced})
-      for (const VarId var : *list)
-        if (stepped_.own_index.at(var) == index) return var;
-    return none;
-  }
 
   // In every loop that the two share, the reader reads what the same iteration has computed.
   Status check_pair(const ScheduledStatement& from, const ScheduledStatement& to, size_t shared) const {
@@ -128,7 +118,7 @@ class OrderCheck {
     for_each_load_of(producer->result, reader->body, [&](const Node& load) {
       for (size_t level = 0; level < shared && problem.empty(); ++level) {
         const uint32_t made = from.loops[level].index;
-        const VarId here = var_of(*reader, to.loops[level].index);
+        const VarId here = var_of(stepped_, *reader, to.loops[level].index);
         if (dimension_var(*producer, made) == none)
           problem =
               fmt::format("reads '{}' inside the loop that computes it, before that ends", table_.text(from.statement));
@@ -251,18 +241,19 @@ FoldedReads::FoldedReads(const Program& program, const StatementTable& table, co
 
 bool FoldedReads::reads(StatementId reader, ArrayId wanted) const {
   std::vector<bool> seen(table_.size(), false);
-  return finds(reader, wanted, seen);
-}
-
-bool FoldedReads::finds(StatementId reader, ArrayId wanted, std::vector<bool>& seen) const {
+  std::vector<StatementId> pending{reader};
   bool found = false;
-  seen[reader] = true;
-  for_each_array_read(program_, table_[reader], [&](ArrayId array) {
-    const StatementId definition = table_.definition_of(array);
-    found |= array == wanted;
-    if (!found && definition != none && !seen[definition] && is_folded_[definition])
-      found = finds(definition, wanted, seen);
-  });
+  while (!pending.empty() && !found) {
+    const StatementId at = pending.back();
+    pending.pop_back();
+    for_each_array_read(program_, table_[at], [&](ArrayId array) {
+      const StatementId definition = table_.definition_of(array);
+      found |= array == wanted;
+      if (definition == none || seen[definition] || !is_folded_[definition]) return;
+      seen[definition] = true;
+      pending.push_back(definition);
+    });
+  }
   return found;
 }
 

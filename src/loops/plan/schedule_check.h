@@ -21,8 +21,6 @@ class FoldedReads {
   bool reads(StatementId reader, ArrayId array) const;
 
  private:
-  bool finds(StatementId reader, ArrayId array, std::vector<bool>& seen) const;
-
   const Program& program_;
   const StatementTable& table_;
   std::vector<bool> is_folded_;  // by statement

@@ -199,11 +199,17 @@ class ScheduleParser {
         each.loops.push_back(std::move(loop));
       });
     }
-    if (accept_option("share"))
-      each.shared = uint32_t(std::min<int64_t>(parse_positive("a number of loops"), UINT32_MAX));
+    if (accept_option("share")) each.shared = parse_shared();
     each.unrolled = accept_option("unrolled");
     kernel.statements.push_back(std::move(each));
     plan_.kernels.back().axes.emplace_back();
+  }
+
+  uint32_t parse_shared() {
+    const Position at = lexer_.position();
+    const int64_t shared = parse_positive("a number of loops");
+    if (shared > UINT32_MAX) fail_at(at, ErrorCode::limit, fmt::format("{} loops are too many to share", shared));
+    return uint32_t(shared);
   }
 
   Loop parse_loop() {

@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
 
+#include "loops/plan/fold_sizes.h"
 #include "loops/plan/schedule_check.h"
 
 namespace lightline::loops::plan {
@@ -18,12 +23,17 @@ class ScheduleVerifier {
         uses_(find_uses(program)),
         kernel_of_(table_.size(), nowhere),
         place_of_(table_.size(), 0),
-        is_folded_(table_.size(), false) {}
+        is_folded_(table_.size(), false),
+        last_read_(table_.size(), none) {}
 
   Status run() {
     for (const FoldedStatement& folded : schedule_.folded) LL_DO(check_folded(folded));
     LL_DO(check_blocks());
     for (StatementId id = 0; id < table_.size(); ++id) LL_DO(check_presence(id));
+    LL_DO(check_sizes(program_, table_, schedule_));
+    for (StatementId id = 0; id < table_.size(); ++id)
+      if (is_folded_[id]) last_read_[id] = last_read_by(id);
+    reads_.emplace(program_, table_, schedule_);
     for (size_t k = 0; k < schedule_.kernels.size(); ++k) LL_DO(check_kernel(k));
     return Ok{};
   }
@@ -49,6 +59,8 @@ class ScheduleVerifier {
     if (compute == nullptr) return folded.unrolled ? wrong(id, "has no reduction to unroll") : Status(Ok{});
     if (std::ranges::any_of(compute->loops, [&](IndexId i) { return program_.indices[i].kind == IndexKind::scan; }))
       return wrong(id, "can not be folded: it is a scan");
+    if (std::ranges::any_of(compute->reduced, [&](IndexId i) { return program_.indices[i].extent == 0; }))
+      return wrong(id, "can not be folded: it reduces over nothing");
     if (is_reduction(id) && !folded.unrolled)
       return wrong(id, "can not be folded: it is a reduction", "an unrolled reduction can");
     if (!is_reduction(id) && folded.unrolled) return wrong(id, "has no reduction to unroll");
@@ -117,11 +129,11 @@ class ScheduleVerifier {
     const ScheduledKernel& kernel = schedule_.kernels[number];
     for (size_t place = 0; place < kernel.statements.size(); ++place) {
       const ScheduledStatement& each = kernel.statements[place];
-      std::vector<bool> seen(table_.size(), false);
-      LL_DO(check_reads(each.statement, each.statement, seen));
+      LL_DO(check_reads(each.statement));
       LL_DO(check_loops(each));
       LL_DO(check_shared(each, place == 0 ? nullptr : &kernel.statements[place - 1]));
       for (const Residency& kept : each.residency) LL_DO(check_residency(kernel, each, kept));
+      LL_DO(check_kept_once(each));
     }
     const auto* first = std::get_if<Compute>(&table_[kernel.statements[0].statement].node);
     if (kernel.kind == KernelKind::product && (first == nullptr || first->reducer != Reducer::sum))
@@ -129,21 +141,30 @@ class ScheduleVerifier {
     return Ok{};
   }
 
-  // What `reader` reads has been computed when `at` runs; folded statements read where they are read.
-  Status check_reads(StatementId at, StatementId reader, std::vector<bool>& seen) const {
-    Status status = Ok{};
-    seen[reader] = true;
+  // What a statement reads has been computed when it runs; folded statements read where they are read.
+  Status check_reads(StatementId at) const {
+    const StatementId last = last_read_by(at);
+    if (last == none || runs_before(last, at)) return Ok{};
+    return wrong(at, fmt::format("runs before '{}', which it reads", table_.text(last)));
+  }
+
+  // Of the statements with kernels that `reader` reads, itself or through what is folded into it, the one that runs
+  // last. What is folded comes earlier in the program and has its answer.
+  StatementId last_read_by(StatementId reader) const {
+    StatementId last = none;
     for_each_array_read(program_, table_[reader], [&](ArrayId array) {
-      const StatementId definition = table_.definition_of(array);
-      if (!status.ok() || definition == none || definition == reader) return;
-      if (table_.is_carried(array) || is_inside(at, definition) || is_inside(definition, at)) return;
-      if (is_folded_[definition] && !seen[definition]) status = check_reads(at, definition, seen);
-      if (is_folded_[definition] || kernel_of_[definition] == nowhere) return;
-      const bool is_earlier = kernel_of_[definition] < kernel_of_[at] ||
-                              (kernel_of_[definition] == kernel_of_[at] && place_of_[definition] < place_of_[at]);
-      if (!is_earlier) status = wrong(at, fmt::format("runs before '{}', which it reads", table_.text(definition)));
+      StatementId definition = table_.definition_of(array);
+      if (definition == none || definition == reader || table_.is_carried(array) || is_inside(reader, definition) ||
+          is_inside(definition, reader))
+        return;
+      if (is_folded_[definition]) definition = last_read_[definition];
+      if (definition == none || kernel_of_[definition] == nowhere) return;
+      if (last == none || runs_before(last, definition)) last = definition;
     });
-    return status;
+    return last;
+  }
+  bool runs_before(StatementId a, StatementId b) const {
+    return std::pair(kernel_of_[a], place_of_[a]) < std::pair(kernel_of_[b], place_of_[b]);
   }
   bool is_inside(StatementId statement, StatementId repeat) const {
     for (StatementId at = table_.repeat_of(statement); at != none; at = table_.repeat_of(at))
@@ -213,7 +234,7 @@ class ScheduleVerifier {
     const bool is_made = std::ranges::any_of(kernel.statements, [&](const ScheduledStatement& other) {
       return table_.definition_of(kept.array) == other.statement;
     });
-    if (!is_made && !FoldedReads(program_, table_, schedule_).reads(id, kept.array))
+    if (!is_made && !reads_->reads(id, kept.array))
       return wrong(id, fmt::format("keeps '{}', which it neither computes nor reads", table_.array_text(kept.array)));
     if (kept.loop != Residency::whole_kernel && kept.loop >= each.loops.size())
       return wrong(id, fmt::format("keeps '{}' within a loop that it does not have", table_.array_text(kept.array)));
@@ -224,6 +245,14 @@ class ScheduleVerifier {
     return Ok{};
   }
 
+  Status check_kept_once(const ScheduledStatement& each) const {
+    std::set<std::tuple<ArrayId, uint32_t, uint32_t, int64_t, Level>> seen;
+    for (const Residency& kept : each.residency)
+      if (!seen.emplace(kept.array, kept.loop, kept.index, kept.below, kept.level).second)
+        return wrong(each.statement, fmt::format("keeps '{}' twice in the same way", table_.array_text(kept.array)));
+    return Ok{};
+  }
+
   const Program& program_;
   const Schedule& schedule_;
   StatementTable table_;
@@ -231,6 +260,8 @@ class ScheduleVerifier {
   std::vector<size_t> kernel_of_;  // by statement
   std::vector<size_t> place_of_;   // in its kernel
   std::vector<bool> is_folded_;
+  std::optional<FoldedReads> reads_;
+  std::vector<StatementId> last_read_;  // of folded statements: see last_read_by
 };
 
 }  // namespace

@@ -107,10 +107,14 @@ class StepBuilder {
     if (inside != none && nodes().is_literal(inside) && nodes()[inside].literal.integer == 0)
       return nodes().literal(array.dtype, outside);
     Substitution by;
+    bool is_same = true;
     for (size_t d = 0; d < subscripts.size(); ++d)
-      if (source.dims[d] != none) by.emplace(source.dims[d], subscripts[d]);
+      if (const VarId var = source.dims[d]; var != none) {
+        by.emplace(var, subscripts[d]);
+        is_same &= nodes().is_var(subscripts[d], var);
+      }
     const bool always = inside == none || nodes().is_literal(inside);
-    const NodeId value = nodes().substitute(source.body, by, always ? none : inside);
+    const NodeId value = always && is_same ? source.body : nodes().substitute(source.body, by, always ? none : inside);
     return always ? value
                   : nodes().call(Function::select, compute_type(array.dtype), inside, value,
                                  nodes().literal(array.dtype, outside));
@@ -166,36 +170,66 @@ class StepBuilder {
     auto bound = bind_all(compute);
     if (!bound) return Ok{};
     FoldedCompute& folded = *bound;
+    const bool only_folds = decisions_.only_folds(statement_);
+    if (only_folds) take_variables(compute, folded);
     if (!folded.is_empty) {
       folded.body = expression(compute.body);
-      if (folded.reducer != Reducer::none) LL_DO(reduce(folded));
+      if (folded.reducer != Reducer::none) accumulate(folded);
     }
+    LL_TRY(const bool is_folded, fold(compute, folded));
+    if (is_folded && uses_.arrays[folded.result].others == 0) return Ok{};
+    LL_CHECK(!only_folds);
+    LL_DO(reduce(folded, Form::in_kernel));
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
-    if (folded.reducer == Reducer::none) {
-      LL_TRY(const bool folds, decisions_.folds(compute, folded));
-      if (folds) {
-        const DType dtype = program_.arrays[folded.result].dtype;
-        folded_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
-        stepped_.folded.push_back({statement_, folded.unrolled});
-        if (uses_.arrays[folded.result].others == 0) return Ok{};
-      }
-    }
     return decisions_.place(std::move(folded));
   }
 
-  // Converts to the accumulator's type, and unrolls reductions of a few points.
-  Status reduce(FoldedCompute& folded) {
-    const bool positions = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
+  // What is never placed needs no variables of its own: with those of an array that it reads at its own point, the
+  // expression folded there is taken as it is. A long chain would be rebuilt at every link otherwise.
+  void take_variables(const Compute& compute, FoldedCompute& folded) {
+    const Expr* read =
+        find_read_at_own_point(program_, compute, [&](ArrayId array) { return folded_[array].body != none; });
+    if (read == nullptr) return;
+    folded.dims = folded_[read->args[0]].dims;
+    folded.loops.clear();
+    for (size_t d = 0; d < folded.dims.size(); ++d)
+      if (const VarId var = folded.dims[d]; var != none) {
+        index_[compute.loops[d]] = nodes().var(var);
+        folded.loops.push_back(var);
+      }
+  }
+
+  // Has its readers compute it, if that is decided.
+  Result<bool> fold(const Compute& compute, FoldedCompute folded) {
+    LL_DO(reduce(folded, Form::folded));
+    if (folded.reducer != Reducer::none) return false;
+    LL_TRY(const bool folds, decisions_.folds(compute, folded));
+    if (!folds) return false;
+    const DType dtype = program_.arrays[folded.result].dtype;
+    folded_[folded.result] = {folded.dims, compute.is_view ? folded.body : nodes().cast(dtype, folded.body)};
+    stepped_.folded.push_back({statement_, folded.unrolled});
+    return true;
+  }
+
+  // Converts to the accumulator's type.
+  void accumulate(FoldedCompute& folded) {
     const bool extreme = folded.reducer == Reducer::max || folded.reducer == Reducer::min;
     if (is_integer(folded.accumulator)) {  // the low bits of a sum do not depend on the high ones
       const DType own = nodes()[folded.body].type;
-      folded.accumulator = positions || extreme || own == DType::i64 ? own : DType::i32;
+      folded.accumulator = finds_position(folded) || extreme || own == DType::i64 ? own : DType::i32;
     }
     folded.body = nodes().cast(compute_type(folded.accumulator), folded.body);
-    const DType result = program_.arrays[folded.result].dtype;
-    if (folded.reduced.empty() && positions) {
-      folded.body = nodes().cast(result, nodes().integer(0));
+  }
+  static bool finds_position(const FoldedCompute& folded) {
+    return folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
+  }
+
+  // Unrolls reductions of a few points.
+  Status reduce(FoldedCompute& folded, Form form) {
+    if (folded.reducer == Reducer::none || folded.is_empty) return Ok{};
+    if (folded.reduced.empty() && finds_position(folded)) {
+      folded.body = nodes().cast(program_.arrays[folded.result].dtype, nodes().integer(0));
       folded.reducer = Reducer::none;
       return Ok{};
     }
@@ -204,7 +238,7 @@ class StepBuilder {
       points = std::min(points * std::min(nodes().extent(var), most_points), most_points);
     int size = 0;
     nodes().for_each(folded.body, [&](const Node& node, NodeId) { size += node.kind != NodeKind::literal; });
-    LL_TRY(folded.unrolled, decisions_.unrolls(folded, points, size));
+    LL_TRY(folded.unrolled, decisions_.unrolls(folded, form, points, size));
     if (folded.unrolled || folded.reduced.empty()) unroll(folded, points);
     return Ok{};
   }
@@ -404,6 +438,13 @@ std::vector<ArrayId> defined_by(const Step& step) {
     list = std::get<RepeatStep>(step.node).repeat->results;
   }
   return list;
+}
+
+VarId var_of(const SteppedProgram& stepped, const FoldedCompute& folded, uint32_t index) {
+  for (const auto* list : {&folded.loops, &folded.reduced})
+    for (const VarId var : *list)
+      if (stepped.own_index.at(var) == index) return var;
+  return none;
 }
 
 std::vector<VarId> looping_vars(const SteppedProgram& stepped, const ScatterStep& step) {

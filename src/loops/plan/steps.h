@@ -145,6 +145,8 @@ std::optional<ContractionStep> find_contraction(SteppedProgram& stepped, const F
 std::vector<ContractionStep> possible_contractions(SteppedProgram& stepped, const FoldedCompute& folded);
 bool can_follow(const SteppedProgram& stepped, const ContractionStep& step, const FoldedCompute& folded);
 
+// The variable of a statement's own index, if the compute has a loop over it.
+VarId var_of(const SteppedProgram& stepped, const FoldedCompute& folded, uint32_t index);
 // The variables of a scatter that need a loop.
 std::vector<VarId> looping_vars(const SteppedProgram& stepped, const ScatterStep& step);
 

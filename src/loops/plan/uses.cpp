@@ -120,6 +120,25 @@ std::vector<bool> fixed_arrays(const Program& program) {
   return fixed;
 }
 
+const Expr* find_read_at_own_point(const Program& program, const Compute& compute,
+                                   const std::function<bool(ArrayId)>& wanted) {
+  const auto is_found = [&](const Expr& expr) {
+    if (expr.kind != ExprKind::read || expr.has_fill || !wanted(expr.args[0]) ||
+        program.arrays[expr.args[0]].shape != program.arrays[compute.result].shape)
+      return false;
+    for (uint32_t d = 0; d < expr.args[2]; ++d) {
+      const Expr& subscript = program.exprs[subscripts_of(program, expr)[d]];
+      if (subscript.kind != ExprKind::index || subscript.args[0] != compute.loops[d]) return false;
+    }
+    return true;
+  };
+  const Expr* found = nullptr;
+  for_each_expr(program, compute.body, [&](ExprId id) {
+    if (found == nullptr && is_found(program.exprs[id])) found = &program.exprs[id];
+  });
+  return found;
+}
+
 bool has_checked_read(const Program& program, ExprId root) {
   bool found = false;
   for_each_expr(program, root, [&](ExprId id) {

@@ -102,6 +102,11 @@ bool is_ours(const std::string& path, bool directory) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool is_file(const std::string& path) {
+  struct stat status;
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool prepare_directory(const std::string& path) {
   if (path.empty()) return false;
   std::error_code error;
@@ -121,15 +126,19 @@ struct Unfinished {
   std::string text;
   std::string binary;
   ~Unfinished() {
-    for (const std::string& path : {text, binary}) unlink(path.c_str());
+    std::error_code ignored;
+    for (const std::string& path : {text, binary}) fs::remove_all(path, ignored);
   }
 };
 
-std::string first_lines(const std::string& text, int count) {
+std::string first_lines(const ProcessResult& result, int count) {
+  const std::string text = result.output + result.errors;
   size_t end = 0;
   for (int i = 0; i < count && end != std::string::npos; ++i) end = text.find('\n', end == 0 ? 0 : end + 1);
   return text.substr(0, end);
 }
+
+constexpr const char* other_ways = "install gcc, set LIGHTLINE_CC, or use --backend interp";
 
 Result<ProcessResult> call_compiler(const Words& command, double seconds) {
   LL_TRY(ProcessResult result, run_process(command, {.seconds = seconds, .output_bytes = 1 << 20, .cut_output = true}));
@@ -139,6 +148,35 @@ Result<ProcessResult> call_compiler(const Words& command, double seconds) {
                  "use --backend interp",
                  {}};
   return result;
+}
+
+// A file without content, with the fewest flags: who refuses that refuses everything.
+Result<bool> compiles_nothing(Words command, const CompileOptions& options, const std::string& output) {
+  command.insert(command.end(), {"-shared", "-fPIC", "-o", output, "-x", "c", "/dev/null"});
+  LL_TRY(const ProcessResult result, call_compiler(command, options.compiler_seconds));
+  return result.succeeded();
+}
+
+// Code that is refused with reasons, by a compiler that works, is our own mistake; all else is the machine's.
+Status refusal(const Words& command, const CompileOptions& options, const ProcessResult& result,
+               const std::string& output) {
+  const std::string said = first_lines(result, 4);
+  const auto failed = [&](std::string_view how) {
+    return Error{
+        ErrorCode::unsupported,
+        fmt::format("the C compiler '{}' {}{}", command[0], how, said.empty() ? " and said nothing" : ": " + said),
+        other_ways,
+        {}};
+  };
+  if (result.signal != 0) return failed(fmt::format("was ended by signal {}", result.signal));
+  const std::string status = fmt::format("ended with exit status {}", result.exit_status);
+  if (said.empty()) return failed(status);
+  LL_TRY(const bool works, compiles_nothing(command, options, output));
+  if (!works) return failed(status + ", also for an empty file");
+  return Error{ErrorCode::internal,
+               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], said),
+               "use --backend interp; `lightline emit --c` shows the code",
+               {}};
 }
 
 Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source,
@@ -153,13 +191,14 @@ Status run_compiler(const Words& command, const CompileOptions& options, const s
     if (attempt.vectors) arguments.push_back("-lmvec");
     arguments.push_back("-lm");
     LL_TRY(last, call_compiler(arguments, options.compiler_seconds));
-    if (last.succeeded()) return Ok{};
+    if (last.succeeded() && is_file(output)) return Ok{};
+    if (last.succeeded())
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the C compiler '{}' reported success but wrote no library", command[0]),
+                   other_ways,
+                   {}};
   }
-  return Error{ErrorCode::internal,
-               fmt::format("the C compiler '{}' refused the emitted code: {}", command[0],
-                           first_lines(last.output + last.errors, 4)),
-               "use --backend interp; `lightline emit --c` shows the code",
-               {}};
+  return refusal(command, options, last, output);
 }
 
 // What tells one compiler from another. One that does not know --version is a compiler all the same.
@@ -170,10 +209,7 @@ Result<std::string> version_of(Words command, const CompileOptions& options) {
   if (!version.ok() && version.error().code != ErrorCode::io) return version.error();
   const std::string reason =
       version.ok() ? fmt::format("'{}' can not be started", command[0]) : version.error().message;
-  return Error{ErrorCode::unsupported,
-               fmt::format("there is no C compiler: {}", reason),
-               "install gcc, set LIGHTLINE_CC, or use --backend interp",
-               {}};
+  return Error{ErrorCode::unsupported, fmt::format("there is no C compiler: {}", reason), other_ways, {}};
 }
 
 }  // namespace

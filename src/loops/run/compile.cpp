@@ -223,6 +223,26 @@ Status check_tensor(const Array& declared, const Tensor& given, std::string_view
   return Ok{};
 }
 
+// A library that can not be used is removed: it must not be found again.
+Result<void*> load(const Library& library, const std::string& symbol) {
+  void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string problem = handle == nullptr ? dlerror() : "";
+  if (handle != nullptr && dlsym(handle, symbol.c_str()) == nullptr) {
+    problem = fmt::format("{}: it has no '{}'", library.path, symbol);
+    dlclose(handle);
+    handle = nullptr;
+  }
+  std::error_code ignored;
+  if (handle == nullptr) std::filesystem::remove(library.path, ignored);
+  if (!library.remove_after_loading.empty()) std::filesystem::remove_all(library.remove_after_loading, ignored);
+  if (handle != nullptr) return handle;
+  return Error{
+      ErrorCode::io,
+      fmt::format("compiled code can not be loaded: {}", problem),
+      "set LIGHTLINE_CC to a compiler for this machine, or LIGHTLINE_CACHE to a directory that allows execution",
+      {}};
+}
+
 }  // namespace
 
 struct CompiledPrograms::State {
@@ -310,19 +330,17 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
   std::vector<const plan::Schedule*> schedules = options.schedules;
   schedules.resize(programs.size(), nullptr);
   LL_TRY(const std::string source, emit_c(programs, schedules, symbol));
-  LL_TRY(const Library library, build_library(source, options));
-  state->from_cache = library.from_cache;
-  state->library = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const std::string problem = state->library == nullptr ? dlerror() : "";
-  if (!library.remove_after_loading.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(library.remove_after_loading, ignored);
+  const auto entry_name = [&](size_t i) {
+    return programs.size() == 1 ? std::string(symbol) : fmt::format("{}_{}", symbol, i);
+  };
+  LL_TRY(Library library, build_library(source, options));
+  auto loaded_library = load(library, entry_name(programs.size() - 1));
+  if (!loaded_library.ok() && library.from_cache) {  // it is gone now
+    LL_TRY(library, build_library(source, options));
+    loaded_library = load(library, entry_name(programs.size() - 1));
   }
-  if (state->library == nullptr)
-    return Error{ErrorCode::io,
-                 fmt::format("compiled code can not be loaded: {}", problem),
-                 "remove the file, or set LIGHTLINE_CACHE to a directory that allows execution",
-                 {}};
+  LL_TRY(state->library, std::move(loaded_library));
+  state->from_cache = library.from_cache;
   // Threads of the OpenMP library outlive the code that started them: it must stay when the code goes.
   for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"})
     dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
@@ -330,13 +348,8 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
                    reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads"))};
   for (size_t i = 0; i < programs.size(); ++i) {
     LoadedProgram loaded{programs[i], nullptr, plan::opaque_statements(*programs[i]), {}};
-    const std::string name = programs.size() == 1 ? symbol : fmt::format("{}_{}", symbol, i);
-    loaded.entry = reinterpret_cast<compiled::Entry>(dlsym(state->library, name.c_str()));
-    if (loaded.entry == nullptr)
-      return Error{ErrorCode::io,
-                   fmt::format("'{}' is not what was compiled: it has no '{}'", library.path, name),
-                   "remove the file",
-                   {}};
+    loaded.entry = reinterpret_cast<compiled::Entry>(dlsym(state->library, entry_name(i).c_str()));
+    LL_CHECK(loaded.entry != nullptr);
     const plan::ArrayUses uses = plan::find_uses(*programs[i]);
     for (size_t output = 0; output < programs[i]->outputs.size(); ++output) {
       auto& list = loaded.in_place.emplace_back();

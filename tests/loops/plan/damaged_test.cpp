@@ -34,7 +34,7 @@ class Damage {
     if (schedule_.kernels.empty()) return;
     ScheduledKernel& kernel = any(schedule_.kernels);
     ScheduledStatement& each = any(kernel.statements);
-    switch (draw(11)) {
+    switch (draw(12)) {
       case 0: each.shared = uint32_t(draw(each.loops.size() + 1)); break;
       case 1:
       case 2:
@@ -50,6 +50,7 @@ class Damage {
       case 8:
       case 9: join(); break;
       case 10: std::swap(any(kernel.statements), any(kernel.statements)); break;
+      case 11: fold_too(each); break;
     }
     if (draw(4) != 0)
       for (ScheduledKernel& other : schedule_.kernels)
@@ -83,6 +84,14 @@ class Damage {
     std::erase_if(kernel.statements, [&](const ScheduledStatement& other) { return other.statement == statement; });
     if (!kernel.statements.empty()) kernel.statements[0].shared = 0;
     std::erase_if(schedule_.kernels, [](const ScheduledKernel& other) { return other.statements.empty(); });
+  }
+
+  // Computed by its readers, and in its kernel as well.
+  void fold_too(const ScheduledStatement& each) {
+    const std::vector<OwnIndex> indices = table_.own_indices(each.statement);
+    const bool reduces =
+        std::ranges::any_of(indices, [](const OwnIndex& index) { return index.kind == IndexKind::reduce; });
+    schedule_.folded.push_back({each.statement, reduces});
   }
 
   // Into a kernel of its own, before the first with a later statement.
@@ -153,6 +162,11 @@ const char* const programs[] = {
   s: f32[10] = for i: sum j in 10: g[i, j] * few[i, j]
   f: f32[10, 10] = for i, j: few[j, i] + s[j]
   u: f32[] = sum i in 10: s[i]
+})",
+    R"(program both(x: f32[10, 6]) -> (p, q, r) {
+  p: f32[10] = for i: sum j in 6: x[i, j]
+  q: f32[10] = for i: p[i] * 2 + p[9 - i]
+  r: f32[10, 6] = for i, j: exp(x[i, j]) * p[i]
 })",
     R"(program steps(x: f32[6, 8], h: f32[8]) -> (out, all) {
   (out: f32[8], all: f32[6, 8]) = repeat t in 6 carry (now = h) {
