@@ -35,7 +35,8 @@ double matrix_ms(const demand::Work& work, const machine::Machine& machine, cons
 // Sums may run on the matrix units too, the rest may not: two limits.
 double vector_ms(const demand::Work& work, const machine::Machine& machine, const Options& options) {
   std::vector<machine::VectorWork> list;
-  for (const auto& [dtype, operations] : work.vector_ops) list.push_back({machine::narrow_rate_type(dtype), operations});
+  for (const auto& [dtype, operations] : work.vector_ops)
+    list.push_back({machine::narrow_rate_type(dtype), operations});
   const double others = 1e3 * machine::vector_time(machine, list).seconds();
   double together = 0;
   for (const auto& [dtype, operations] : work.sums)

@@ -35,9 +35,9 @@ struct GroupBound {
 };
 
 struct Bounds {
-  Cost floor;                      // against every implementation, on the data that suit it best
-  Cost fused;                      // against those that compute every term: one kernel with compulsory traffic
-  double unfused_ms = 0;           // every operator as its own perfect kernel, one after the other
+  Cost floor;             // against every implementation, on the data that suit it best
+  Cost fused;             // against those that compute every term: one kernel with compulsory traffic
+  double unfused_ms = 0;  // every operator as its own perfect kernel, one after the other
   double unfused_bytes = 0;
   double intensity = 0;            // multiply-accumulates per byte of the fused tier
   double ridge = 0;                // the intensity at which the matrix units and the memory take equally long

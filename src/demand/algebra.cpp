@@ -146,9 +146,8 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
       const Cases& others = *lists[1];
       for (const Case& one : *lists[0]) {
         values[0] = &one.value;
-        auto at = std::partition_point(sorted->order.begin(), sorted->order.end(), [&](size_t i) {
-          return others[i].where.box[d].hi < one.where.box[d].lo;
-        });
+        auto at = std::partition_point(sorted->order.begin(), sorted->order.end(),
+                                       [&](size_t i) { return others[i].where.box[d].hi < one.where.box[d].lo; });
         for (; at != sorted->order.end() && others[*at].where.box[d].lo <= one.where.box[d].hi; ++at) {
           const Region where = index::intersection(one.where, others[*at].where, atoms_);
           if (where.empty) continue;
@@ -284,8 +283,9 @@ bool Algebra::call_on_positions(Function function, std::span<const Value* const>
       case Function::sign:
         split(a.form, where, [&](const Region& region, bool at_least) {
           if (!at_least) return into.push_back({region, Value::of(-1)});
-          split(atoms_.sum(Form::of(-1), a.form), region,
-                [&](const Region& r, bool above) { into.push_back({r, Value::of(above)}); });
+          split(atoms_.sum(Form::of(-1), a.form), region, [&](const Region& r, bool above) {
+            into.push_back({r, Value::of(above)});
+          });
         });
         return true;
       default: return false;
@@ -300,11 +300,14 @@ bool Algebra::call_on_positions(Function function, std::span<const Value* const>
     case Function::add: return put(where, over(1), a.denominator * b.denominator);
     case Function::sub: return put(where, over(-1), a.denominator * b.denominator);
     case Function::mul:
-      if (b.form.is_constant()) return put(where, atoms_.scaled(a.form, b.form.constant), a.denominator * b.denominator);
-      if (a.form.is_constant()) return put(where, atoms_.scaled(b.form, a.form.constant), a.denominator * b.denominator);
+      if (b.form.is_constant())
+        return put(where, atoms_.scaled(a.form, b.form.constant), a.denominator * b.denominator);
+      if (a.form.is_constant())
+        return put(where, atoms_.scaled(b.form, a.form.constant), a.denominator * b.denominator);
       return false;
     case Function::divide: {
-      if (!b.form.is_constant() || b.form.constant == 0 || std::abs(b.form.constant) > greatest_denominator) return false;
+      if (!b.form.is_constant() || b.form.constant == 0 || std::abs(b.form.constant) > greatest_denominator)
+        return false;
       const int64_t by = b.form.constant;
       return put(where, atoms_.scaled(a.form, by > 0 ? b.denominator : -b.denominator), a.denominator * std::abs(by));
     }
@@ -380,8 +383,8 @@ bool Algebra::call_exponential(Function function, const Value& arg, const Region
   return true;
 }
 
-void Algebra::call(Function function, std::span<const Value* const> args, DType type, DType result,
-                   const Region& where, Cases& into) {
+void Algebra::call(Function function, std::span<const Value* const> args, DType type, DType result, const Region& where,
+                   Cases& into) {
   box = where.box;
   if (function == Function::select) {
     if (call_choice(args, result, where, into)) return;

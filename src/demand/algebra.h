@@ -31,8 +31,8 @@ class Algebra {
   void merge(Cases& cases);
 
   // At one point of a region. Comparisons of positions split it.
-  void call(loops::Function function, std::span<const Value* const> args, DType type, DType result,
-            const Region& where, Cases& into);
+  void call(loops::Function function, std::span<const Value* const> args, DType type, DType result, const Region& where,
+            Cases& into);
   Value sum(std::vector<Argument> args, double number, DType type);
   Value product(std::vector<Value> factors, double number, DType type);
   bool reads_data(const Value& value) const;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "demand/describe.h"
 #include "demand/needs.h"
 
 namespace lightline::demand {
@@ -38,9 +37,8 @@ class Groups {
       if (std::holds_alternative<loops::Opaque>(statement.node)) groups_[at->second].opaque = true;
       group_of_[id] = at->second;
       if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node))
-        loops::for_each_statement(std::span(repeat->body), [&](const loops::Statement& inner) {
-          group_of_[ids.at(&inner)] = at->second;
-        });
+        loops::for_each_statement(std::span(repeat->body),
+                                  [&](const loops::Statement& inner) { group_of_[ids.at(&inner)] = at->second; });
     }
   }
 
@@ -74,10 +72,9 @@ void note_gathers(const loops::Program& program, const Needs& needs, Analysis& a
   for (const auto& [array, elements] : needs.expected) {
     const auto least = needs.least.find(array);
     const double width = bits(program.arrays[array].dtype) / 8.0;
-    analysis.assumptions.push_back(
-        fmt::format("{} is read where data tell: random indices touch {:.6g} bytes of it, the kindest {:.6g}",
-                    program.arrays[array].name, elements * width,
-                    least == needs.least.end() ? 0 : least->second * width));
+    analysis.assumptions.push_back(fmt::format(
+        "{} is read where data tell: random indices touch {:.6g} bytes of it, the kindest {:.6g}",
+        program.arrays[array].name, elements * width, least == needs.least.end() ? 0 : least->second * width));
   }
 }
 
@@ -90,10 +87,6 @@ Analysis analyze(const loops::Program& program, const KnownValues& known) {
     Needs fused(form, Tier::fused);
     fused.run();
     analysis.fused = demand_of(fused);
-    if (getenv("LL_DEBUG")) for (TermId id = 0; id < form.terms.size(); ++id) {
-      fmt::print("#{} {}\n", id, to_text(form.terms[id], form.terms.atoms()));
-      for (const Region& r : fused.of_terms()[id]) fmt::print("    need {}\n", to_text(r, form.terms.atoms()));
-    }
     for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
     note_gathers(program, fused, analysis);
     Needs floor(form, Tier::floor);

@@ -37,9 +37,9 @@ struct Demand {
 };
 
 struct Analysis {
-  Demand floor;                      // any implementation, on the data that suit it best
-  Demand fused;                      // every term once, data in general position
-  std::vector<GroupDemand> groups;   // operator by operator, in program order; those that nothing demands are left out
+  Demand floor;                     // any implementation, on the data that suit it best
+  Demand fused;                     // every term once, data in general position
+  std::vector<GroupDemand> groups;  // operator by operator, in program order; those that nothing demands are left out
   std::map<std::string, int64_t> opaque;
   std::vector<std::string> assumptions;
   std::vector<std::string> given_up;  // where a number is lower than it might be

@@ -13,7 +13,12 @@ inline double number_of(const loops::Literal& literal) {
 class Builder {
  public:
   Builder(NormalForm& form, const loops::Program& program, const KnownValues& known, bool borders)
-      : form_(form), program_(program), known_(known), borders_(borders), terms_(form.terms), atoms_(form.terms.atoms()),
+      : form_(form),
+        program_(program),
+        known_(known),
+        borders_(borders),
+        terms_(form.terms),
+        atoms_(form.terms.atoms()),
         algebra_(form.terms) {}
   void run();
 
@@ -87,15 +92,15 @@ class Builder {
   Terms& terms_;
   Atoms& atoms_;
   Algebra algebra_;
-  std::vector<loops::IndexId> counters_;                     // of the loops around, that are not written out
-  std::vector<Form> counter_forms_;                          // in the space of the statement at hand
-  std::unordered_map<loops::IndexId, int64_t> fixed_;        // counters of loops that are written out
-  std::vector<std::vector<Range>> hulls_;                    // by array: how far it is read
-  std::vector<uint32_t> depth_;                              // by array: counters before its dimensions
+  std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
+  std::vector<Form> counter_forms_;                    // in the space of the statement at hand
+  std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
+  std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
+  std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
   uint32_t group_ = loops::none;
-  std::vector<uint32_t> group_of_;                           // by array
+  std::vector<uint32_t> group_of_;  // by array
   std::map<std::pair<uint32_t, loops::ArrayId>, Cases> seen_from_outside_;
 };
 

@@ -200,7 +200,7 @@ void Builder::loop(const loops::Repeat& node) {
   const uint32_t group = group_;
   struct Carry {
     TermId term = no_term;
-    Cases inner;      // over outer counters, the step, the dimensions
+    Cases inner;  // over outer counters, the step, the dimensions
     bool settled = false;
   };
   std::vector<Carry> carries(node.carries.size());
@@ -280,11 +280,13 @@ void Builder::loop(const loops::Repeat& node) {
     for (size_t i = 0; i < carries.size(); ++i) {
       if (carries[i].settled) continue;
       const ArrayId next = node.carries[i].next;
-      Cases cases = depth_[next] == depth + 1 ? cases_of(next)
-                                              : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
+      Cases cases =
+          depth_[next] == depth + 1 ? cases_of(next) : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
       const std::vector<TermId> own{carries[i].term};
       std::unordered_map<TermId, bool> seen, seen_any;
-      const auto start = [&] { return with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {0, 0, 1}); };
+      const auto start = [&] {
+        return with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {0, 0, 1});
+      };
       const auto rest_of = [&](const Case& one) -> std::optional<Value> {
         // carried + rest, at the same place
         if (!one.value.is_element()) return std::nullopt;
@@ -297,8 +299,7 @@ void Builder::loop(const loops::Repeat& node) {
           const Value value = algebra_.moved(arg.value, one.value.at);
           const bool is_own = value.is_element() && value.term == carries[i].term;
           bool same = is_own && arg.factor == 1;
-          for (size_t v = 0; same && v < value.at.size(); ++v)
-            same = value.at[v] == Form::variable(index::AtomId(v));
+          for (size_t v = 0; same && v < value.at.size(); ++v) same = value.at[v] == Form::variable(index::AtomId(v));
           if (is_own && !same) return std::nullopt;
           if (is_own)
             ++found;
@@ -382,8 +383,8 @@ void Builder::loop(const loops::Repeat& node) {
   for (size_t i = 0; i < carries.size(); ++i) {
     if (carries[i].settled) continue;
     const ArrayId next = node.carries[i].next;
-    Cases cases = depth_[next] == depth + 1 ? cases_of(next)
-                                            : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
+    Cases cases =
+        depth_[next] == depth + 1 ? cases_of(next) : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
     Cases body;
     for (const Case& one : cases)
       if (auto before = step_before(one)) body.push_back(std::move(*before));
@@ -394,8 +395,9 @@ void Builder::loop(const loops::Repeat& node) {
   // Results: the carried arrays after the last step, then all steps of the stacked ones.
   std::vector<Cases> finals, stacks;
   for (const auto& carry : node.carries) {
-    Cases cases = depth_[carry.next] == depth + 1 ? cases_of(carry.next)
-                                                  : with_step(cases_of(carry.next), depth_[carry.next], {0, steps - 1, 1});
+    Cases cases = depth_[carry.next] == depth + 1
+                      ? cases_of(carry.next)
+                      : with_step(cases_of(carry.next), depth_[carry.next], {0, steps - 1, 1});
     Cases last;
     for (Case& one : cases) {
       if (one.where.box[step].hi < steps - 1) continue;

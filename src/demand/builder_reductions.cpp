@@ -35,8 +35,7 @@ bool has_below(const Form& form, uint32_t limit, const Atoms& atoms) {
 
 bool has_below(const Value& value, uint32_t limit, const Atoms& atoms) {
   if (value.is_position()) return has_below(value.form, limit, atoms);
-  return std::any_of(value.at.begin(), value.at.end(),
-                     [&](const Form& form) { return has_below(form, limit, atoms); });
+  return std::any_of(value.at.begin(), value.at.end(), [&](const Form& form) { return has_below(form, limit, atoms); });
 }
 
 // What a region says of the variables that are not reduced, over those alone.
@@ -63,23 +62,22 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
   everywhere.box.assign(space.box.begin() + count, space.box.end());
   for (const Range& range : everywhere.box) everywhere.empty |= range.hi < range.lo;
   if (everywhere.empty) return {};
-  const bool nothing = std::any_of(space.box.begin(), space.box.begin() + count,
-                                   [](const Range& range) { return range.hi < range.lo; });
+  const bool nothing =
+      std::any_of(space.box.begin(), space.box.begin() + count, [](const Range& range) { return range.hi < range.lo; });
   if (nothing) return neutral(reducer) ? Cases{{everywhere, Value::of(*neutral(reducer))}} : Cases{};
   // Points of which nothing is known make the whole unknown, as far as it counts nothing for them: they are left out.
   const auto none = neutral(reducer);
   const bool picks = reducer == Reducer::argmax || reducer == Reducer::argmin;
   const auto is_low = [&](const Value& value) {
-    if (value.is_number()) return (reducer == Reducer::max || reducer == Reducer::argmax) &&
-                                  value.number <= as_good_as_minus_infinity;
+    if (value.is_number())
+      return (reducer == Reducer::max || reducer == Reducer::argmax) && value.number <= as_good_as_minus_infinity;
     if (!value.is_element() || (reducer != Reducer::max && reducer != Reducer::argmax)) return false;
     const Term& term = terms_[value.term];
     return term.kind == TermKind::sum && term.number <= as_good_as_minus_infinity;
   };
   const bool any_high = std::any_of(body.begin(), body.end(), [&](const Case& one) { return !is_low(one.value); });
-  std::erase_if(body, [&](const Case& one) {
-    return (none && one.value.is_number(*none)) || (any_high && is_low(one.value));
-  });
+  std::erase_if(
+      body, [&](const Case& one) { return (none && one.value.is_number(*none)) || (any_high && is_low(one.value)); });
   if (body.empty()) return picks ? Cases{{everywhere, Value::of(0)}} : Cases{{everywhere, Value::of(none.value_or(0))}};
 
   // Regions of the free variables in which the same cases take part.
@@ -111,7 +109,8 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
           next.push_back(std::move(cell));
           continue;
         }
-        for (Region& rest : index::difference(cell.where, region, atoms_)) next.push_back({std::move(rest), cell.cases});
+        for (Region& rest : index::difference(cell.where, region, atoms_))
+          next.push_back({std::move(rest), cell.cases});
         std::vector<size_t> list = cell.cases;
         list.insert(list.end(), members.begin(), members.end());
         next.push_back({std::move(both), std::move(list)});
@@ -221,7 +220,8 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
 // Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.
 void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
   for (uint32_t r = 0; r < reduced; ++r) {
-    const bool same = std::all_of(body.begin(), body.end(), [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
+    const bool same = std::all_of(body.begin(), body.end(),
+                                  [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
     const Range range = body[0].where.box[r];
     if (!same || range.step != 1) continue;
     const Form* found = nullptr;
@@ -236,7 +236,8 @@ void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
     for (size_t v = 0; v < body[0].where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
     images[r] = {-sign * shift, {{r, sign}}};
     for (Case& one : body) {
-      one.where.box[r] = sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
+      one.where.box[r] =
+          sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
       std::vector<Form> cuts = std::exchange(one.where.cuts, {});
       for (const Form& cut : cuts) one.where.cut(atoms_.compose(cut, images, one.where.box), atoms_);
       algebra_.box = one.where.box;
@@ -306,8 +307,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
     const Value value = algebra_.moved(one.value, moved);
     if (value.is_position()) free.push_back(coordinates.free_part(value.form, kept));
     for (const Form& form : value.at) free.push_back(coordinates.free_part(form, kept));
-    for (const Form& cut : one.where.cuts)
-      free.push_back(coordinates.free_part(atoms_.compose(cut, moved, box), kept));
+    for (const Form& cut : one.where.cuts) free.push_back(coordinates.free_part(atoms_.compose(cut, moved, box), kept));
   }
   std::vector<const Form*> forms;
   for (const Form& form : free) forms.push_back(&form);

@@ -225,7 +225,8 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
   });
   for (uint32_t r = 0; r < reduced_count; ++r) term.reduced.push_back(space.box[r]);
   for (size_t d = 0; d < shape.size(); ++d) {
-    const bool data = std::any_of(targets[d].begin(), targets[d].end(), [](const Case& one) { return one.value.is_element(); });
+    const bool data =
+        std::any_of(targets[d].begin(), targets[d].end(), [](const Case& one) { return one.value.is_element(); });
     parts.by_data.push_back(data || targets[d].empty());
   }
   parts.extents = shape;

@@ -123,7 +123,8 @@ void Builder::statement(const loops::Constant& node) {
   if (node.values.size() == 1) return define(node.result, {{whole, Value::of(number_of(node.values[0]))}});
   Cases cases = declared.dtype == DType::c64
                     ? Cases{}
-                    : structure_of(declared.shape, [&](int64_t i) { return number_of(node.values[size_t(i)]); }, atoms_);
+                    : structure_of(
+                          declared.shape, [&](int64_t i) { return number_of(node.values[size_t(i)]); }, atoms_);
   algebra_.merge(cases);
   if (!cases.empty() && cases.size() <= most_shapes) {
     const std::vector<Form> images = variables(declared.shape.size(), before);
@@ -216,8 +217,8 @@ void Builder::statement(const loops::Opaque& node) {
       continue;
     }
     const size_t rank = whole.box.size();
-    define(result, {{std::move(whole),
-                     Value::element(first.results[i], variables(rank), program_.arrays[result].dtype)}});
+    define(result,
+           {{std::move(whole), Value::element(first.results[i], variables(rank), program_.arrays[result].dtype)}});
   }
 }
 

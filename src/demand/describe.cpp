@@ -39,7 +39,8 @@ std::string to_text(const Region& region, const Atoms& atoms) {
                               : fmt::format("[{}..{} by {}]", range.lo, range.hi, range.step);
   }
   for (const Form& cut : region.cuts) text += " " + to_text(cut, atoms) + " >= 0";
-  for (const index::Sample& sample : region.samples) text += fmt::format(" v{} in {:.6g} values", sample.coordinate, sample.expected);
+  for (const index::Sample& sample : region.samples)
+    text += fmt::format(" v{} in {:.6g} values", sample.coordinate, sample.expected);
   return text;
 }
 
@@ -71,7 +72,8 @@ std::string to_text(const Term& term, const Atoms& atoms) {
   text += fmt::format(" ({} coordinates)", term.rank);
   for (const Argument& arg : term.args)
     text += fmt::format(" {}{}", arg.factor == 1 ? "" : fmt::format("{} * ", arg.factor), to_text(arg.value, atoms));
-  for (const Case& one : term.body) text += fmt::format("\n      {}: {}", to_text(one.where, atoms), to_text(one.value, atoms));
+  for (const Case& one : term.body)
+    text += fmt::format("\n      {}: {}", to_text(one.where, atoms), to_text(one.value, atoms));
   return text;
 }
 

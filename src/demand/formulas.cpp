@@ -26,8 +26,8 @@ std::optional<int64_t> Algebra::evaluate(const Form& form, std::span<const int64
     if (atom.kind == index::Atom::Kind::data) return std::nullopt;
     const auto inner = evaluate(atom.of, at);
     if (!inner) return std::nullopt;
-    value += coefficient * (atom.kind == index::Atom::Kind::quotient ? floor_div(*inner, atom.by)
-                                                                     : floor_mod(*inner, atom.by));
+    value += coefficient *
+             (atom.kind == index::Atom::Kind::quotient ? floor_div(*inner, atom.by) : floor_mod(*inner, atom.by));
   }
   return value;
 }

@@ -34,7 +34,8 @@ class Hulls {
     for (size_t d = 0; d < hulls_[array].size(); ++d) hulls_[array][d] = {0, program_.arrays[array].shape[d] - 1, 1};
   }
   bool is_read(ArrayId array) const {
-    return std::none_of(hulls_[array].begin(), hulls_[array].end(), [](const Range& range) { return range.hi < range.lo; });
+    return std::none_of(hulls_[array].begin(), hulls_[array].end(),
+                        [](const Range& range) { return range.hi < range.lo; });
   }
   void join(Range& into, const Range& other) {
     if (into.hi < into.lo)
@@ -62,8 +63,7 @@ class Hulls {
     for (const ExprId target : node.target) reads(target);
     reads(node.body);
     if (node.init_array != loops::none)
-      for (size_t d = 0; d < hulls_[node.result].size(); ++d)
-        join(hulls_[node.init_array][d], hulls_[node.result][d]);
+      for (size_t d = 0; d < hulls_[node.result].size(); ++d) join(hulls_[node.init_array][d], hulls_[node.result][d]);
   }
   void visit(const loops::Opaque& node) {
     for (const ArrayId result : node.results) whole(result);

@@ -65,7 +65,8 @@ class Band {
     if (low) inside.cut({-*low, {{0, -slope}, {1, 1}}}, atoms);
     if (high) inside.cut({*high, {{0, slope}, {1, -1}}}, atoms);
     Cases cases;
-    for (Region& region : index::difference(whole, inside, atoms)) cases.push_back({std::move(region), Value::of(outer)});
+    for (Region& region : index::difference(whole, inside, atoms))
+      cases.push_back({std::move(region), Value::of(outer)});
     cases.push_back({std::move(inside), Value::of(inner)});
     return cases;
   }

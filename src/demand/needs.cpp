@@ -172,7 +172,8 @@ void Needs::need_outputs() {
     for (const int64_t extent : program.arrays[output.array].shape) points *= double(extent);
     returned.push_back({&output, points});
   }
-  std::stable_sort(returned.begin(), returned.end(), [](const Returned& a, const Returned& b) { return a.points > b.points; });
+  std::stable_sort(returned.begin(), returned.end(),
+                   [](const Returned& a, const Returned& b) { return a.points > b.points; });
   for (const auto& [output, points] : returned) {
     const DType type = program.arrays[output->array].dtype;
     if (inputs.contains(storage(output->array))) continue;
@@ -188,8 +189,8 @@ void Needs::need_outputs() {
         if (unchanged) continue;
       }
       // A scatter into what was there changes as many places as it has points.
-      if (output->replaces != loops::none && one.value.is_element() &&
-          term(one.value.term).kind == TermKind::scatter && is_update_of(one.value, output->replaces)) {
+      if (output->replaces != loops::none && one.value.is_element() && term(one.value.term).kind == TermKind::scatter &&
+          is_update_of(one.value, output->replaces)) {
         changed_.push_back(one.value.term);
         double points = 1;
         for (const Range& range : term(one.value.term).reduced) points *= double(range.count());
@@ -214,7 +215,8 @@ void Needs::need_outputs() {
       double elements = 0;
       for (const Case& one : form_.arrays[output->array])
         if (one.value.is_element())
-          for (const Region& region : index::image(one.where, one.value.at, atoms_)) elements += index::count(region, atoms_, data_);
+          for (const Region& region : index::image(one.where, one.value.at, atoms_))
+            elements += index::count(region, atoms_, data_);
       own = std::min(own, elements);
     }
     if (!fresh) continue;
@@ -376,7 +378,8 @@ void Needs::visit_opaque(TermId id) {
           const index::AtomId row = index::AtomId(where.box.size() - 2), column = row + 1;
           const int64_t diagonal = unit && name == "triangular_solve" ? -1 : 0;
           if (name == "cholesky") upper = false;
-          where.cut(upper ? Form{diagonal, {{row, -1}, {column, 1}}} : Form{diagonal, {{row, 1}, {column, -1}}}, atoms_);
+          where.cut(upper ? Form{diagonal, {{row, -1}, {column, 1}}} : Form{diagonal, {{row, 1}, {column, -1}}},
+                    atoms_);
           const Range wanted = region.box[result_rank - 2];
           if (region.samples.empty())
             where.cut(upper ? Form{-wanted.lo, {{row, 1}}} : Form{wanted.hi, {{row, -1}}}, atoms_);

@@ -39,11 +39,11 @@ class Needs {
   // ---- results ----
   double input_bytes = 0;
   double output_bytes = 0;
-  std::map<uint32_t, Work> work;             // by statement
-  std::map<uint32_t, GroupTraffic> traffic;  // by group (salt); unfused only
-  std::map<loops::ArrayId, double> expected; // inputs read by data: elements in general position
-  std::map<loops::ArrayId, double> least;    // and the least that any data could touch
-  std::set<uint32_t> opaque;                 // calls of opaque operators that are needed
+  std::map<uint32_t, Work> work;              // by statement
+  std::map<uint32_t, GroupTraffic> traffic;   // by group (salt); unfused only
+  std::map<loops::ArrayId, double> expected;  // inputs read by data: elements in general position
+  std::map<loops::ArrayId, double> least;     // and the least that any data could touch
+  std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
   const std::vector<std::vector<Region>>& of_terms() const { return needed_; }
 
  private:
@@ -93,11 +93,11 @@ class Needs {
     bool formula = false;
   };
   struct Network {
-    Region region;              // of its variables: reduced ones first
+    Region region;  // of its variables: reduced ones first
     std::vector<Factor> factors;
-    uint32_t coordinates = 0;   // the first variable that is a coordinate
-    uint64_t summed = 0;        // variables that are summed
-    DType width = DType::f64;   // of what becomes of the result
+    uint32_t coordinates = 0;  // the first variable that is a coordinate
+    uint64_t summed = 0;       // variables that are summed
+    DType width = DType::f64;  // of what becomes of the result
     int absorbed = 0;
     bool one_hot = false;
   };
@@ -136,7 +136,7 @@ class Needs {
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
-  std::vector<size_t> loop_at_;  // by last term of its body
+  std::vector<size_t> loop_at_;     // by last term of its body
   // Products of two elements: where in the coordinates of both.
   struct Pair {
     std::vector<Region> regions;

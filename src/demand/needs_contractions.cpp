@@ -62,9 +62,9 @@ void Needs::visit_reduction(TermId id) {
       for (const Form& cut : cuts) where.cut(cut, atoms_);
       for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
       if (where.empty) continue;
-      if (sums || (made.reducer == Reducer::any && one.value.is_element() &&
-                   term(one.value.term).kind == TermKind::call &&
-                   term(one.value.term).function == loops::Function::logical_and)) {
+      if (sums ||
+          (made.reducer == Reducer::any && one.value.is_element() && term(one.value.term).kind == TermKind::call &&
+           term(one.value.term).function == loops::Function::logical_and)) {
         uint64_t summed = 0;
         for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
         expand(one.value, where, summed, narrower(made.width, used_width_[id]), id, results);
@@ -98,7 +98,8 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
     if (made.kind == TermKind::product || both) {
       for (const Argument& arg : made.args) {
         Value factor = algebra_.moved(arg.value, value.at);
-        if (!factor.is_number()) network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
+        if (!factor.is_number())
+          network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
       }
       price(network, owner, results);
       return;
@@ -115,9 +116,10 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
           for (const Argument& inner : std::vector<Argument>(term(part.term).args))
             factors.push_back(algebra_.moved(inner.value, part.at));
         }
-        const bool again = tier_ == Tier::floor && std::any_of(factors.begin(), factors.end(), [&](const Value& factor) {
-          return std::find(shared.begin(), shared.end(), factor) != shared.end();
-        });
+        const bool again =
+            tier_ == Tier::floor && std::any_of(factors.begin(), factors.end(), [&](const Value& factor) {
+              return std::find(shared.begin(), shared.end(), factor) != shared.end();
+            });
         counting_ = was && !again;
         expand(part, region, summed, width, owner, results);
         counting_ = was;
@@ -146,10 +148,10 @@ void Needs::absorb(Network& network) {
     uint64_t seen = 0;
     const bool plain = std::all_of(value.at.begin(), value.at.end(), [&](const Form& form) {
       if (form.is_constant()) return true;
-      const uint64_t own = form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 &&
-                                   index::is_variable(form.terms[0].first)
-                               ? bit(form.terms[0].first)
-                               : 0;
+      const uint64_t own =
+          form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 && index::is_variable(form.terms[0].first)
+              ? bit(form.terms[0].first)
+              : 0;
       const bool fresh = own != 0 && (seen & own) == 0;
       seen |= own;
       return fresh;
@@ -266,7 +268,8 @@ void Needs::take_one_hot(Network& network) {
     if (!place.is_position() || !element.is_element() || place.denominator != 1) continue;
     const uint64_t told = variables_of(element);
     for (const auto& [variable, coefficient] : Form(place.form).terms) {
-      if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0) continue;
+      if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0)
+        continue;
       const bool cut = std::any_of(network.region.cuts.begin(), network.region.cuts.end(), [&](const Form& form) {
         bool has = false;
         atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
@@ -356,9 +359,8 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     const bool taken = !one && std::any_of(inner.begin(), inner.end(), [&](size_t k) {
       return (network.factors[i].variables & ~network.factors[k].variables) == 0;
     });
-    if (!taken && (inner.size() == 1 || std::none_of(inner.begin(), inner.end(), [&](size_t k) {
-                     return network.factors[k].formula;
-                   })))
+    if (!taken && (inner.size() == 1 ||
+                   std::none_of(inner.begin(), inner.end(), [&](size_t k) { return network.factors[k].formula; })))
       inner.push_back(i);
   }
   if (inner.size() == 1) {
@@ -448,8 +450,7 @@ void Needs::settle_pairs() {
         for (uint32_t c = 0; c < rank; ++c) std::swap(mirror.box[c], mirror.box[c + rank]);
         mirror.cuts.clear();
         for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
-        for (const Region& other : pair.regions)
-          apart = apart && index::intersection(mirror, other, atoms_).empty;
+        for (const Region& other : pair.regions) apart = apart && index::intersection(mirror, other, atoms_).empty;
       }
       if (!apart) products = std::ceil(products / 2);
     }
@@ -467,7 +468,8 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
   std::vector<uint64_t> equations;
   for (const Form& cut : network.region.cuts) {
     const Form opposite = atoms_.scaled(cut, -1);
-    if (std::find(network.region.cuts.begin(), network.region.cuts.end(), opposite) == network.region.cuts.end()) continue;
+    if (std::find(network.region.cuts.begin(), network.region.cuts.end(), opposite) == network.region.cuts.end())
+      continue;
     uint64_t set = 0;
     atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
     if (!atoms_.has_compound(cut)) equations.push_back(set);

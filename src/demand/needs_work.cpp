@@ -52,8 +52,8 @@ bool is_packed(Function function) {
 bool is_clamp(const Term& term) {
   const bool order = term.function == Function::min || term.function == Function::max ||
                      term.function == Function::fmin || term.function == Function::fmax;
-  return order && std::any_of(term.args.begin(), term.args.end(),
-                              [](const Argument& arg) { return arg.value.is_number(); });
+  return order &&
+         std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
 }
 
 }  // namespace
@@ -185,7 +185,8 @@ void Needs::count_call(TermId id) {
             std::vector<Region> all;
             const Value part = algebra_.moved(arg.value, made.args[0].value.at);
             for (const Region& region : regions)
-              for (Region& mapped : index::image(region, part.is_position() ? std::vector<Form>{part.form} : part.at, atoms_))
+              for (Region& mapped :
+                   index::image(region, part.is_position() ? std::vector<Form>{part.form} : part.at, atoms_))
                 all.push_back(std::move(mapped));
             if (!all.empty()) own = count(all);
             apart += own;
@@ -195,7 +196,8 @@ void Needs::count_call(TermId id) {
       }
       work.transcendental_ops += evaluations;
     } else if (!is_modifier(made.function) && !is_clamp(made)) {
-      work.vector_ops[vector_type(id)] += elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
+      work.vector_ops[vector_type(id)] +=
+          elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
     }
   }
   if (root.term != id && root.steps > 1) {
@@ -208,7 +210,8 @@ void Needs::count_call(TermId id) {
   for (size_t i = 0; i < made.args.size(); ++i) {
     // On the kindest data a choice needs one side, and it may be the cheaper one: neither is sure.
     if (tier_ == Tier::floor && made.function == Function::select && i > 0) continue;
-    if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or)) continue;
+    if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))
+      continue;
     for (const Region& region : regions) need(made.args[i].value, region);
   }
 }

@@ -35,16 +35,16 @@ struct ScatterParts {
   std::vector<std::vector<Value>> indices;  // by case of the body: the places that data tell
   std::vector<bool> by_data;                // by dimension of the result
   Shape extents;
-  Cases init;                               // over the places; none if it starts from a number
+  Cases init;  // over the places; none if it starts from a number
 };
 
 struct NormalForm {
   const loops::Program* program = nullptr;
   Terms terms;
-  std::vector<Cases> arrays;            // by array: over its dimensions; those inside of loops have a step before them
-  std::vector<OpaqueCall> opaque;       // by Term::array of opaque terms
-  std::vector<Loop> loops;              // by Term::array of carried terms
-  std::vector<ScatterParts> scatters;   // by Term::array of scatter terms
+  std::vector<Cases> arrays;           // by array: over its dimensions; those inside of loops have a step before them
+  std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
+  std::vector<Loop> loops;             // by Term::array of carried terms
+  std::vector<ScatterParts> scatters;  // by Term::array of scatter terms
   std::vector<std::string> given_up;
 };
 

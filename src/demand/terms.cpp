@@ -90,9 +90,9 @@ Form Coordinates::name(const Form& form) {
     const int64_t factor = form.terms[0].second / known.terms[0].second;
     bool proportional = factor != 0;
     for (size_t t = 0; t < form.terms.size() && proportional; ++t)
-      proportional = form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
-    if (proportional)
-      return atoms_.sum(Form::of(form.constant - factor * known.constant), variable(i), factor);
+      proportional =
+          form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
+    if (proportional) return atoms_.sum(Form::of(form.constant - factor * known.constant), variable(i), factor);
   }
   // Digits of a coordinate
   if (form.terms.size() == 1 && !index::is_variable(form.terms[0].first)) {
@@ -102,7 +102,7 @@ Form Coordinates::name(const Form& form) {
         if (forms_[i].terms != atom.of.terms) continue;
         const Form inner = atoms_.sum(Form::of(atom.of.constant - forms_[i].constant), variable(i));
         const Form digit = atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, {})
-                                                                   : atoms_.remainder(inner, atom.by, {});
+                                                                    : atoms_.remainder(inner, atom.by, {});
         return atoms_.sum(Form::of(form.constant), digit, form.terms[0].second);
       }
   }
@@ -126,7 +126,7 @@ Form Coordinates::at_places(const Form& form) {
     } else if (atoms_.has_data(atom.of)) {
       const Form inner = name(atom.of);
       const Form digit = atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, {})
-                                                                 : atoms_.remainder(inner, atom.by, {});
+                                                                  : atoms_.remainder(inner, atom.by, {});
       result = atoms_.sum(result, digit, coefficient);
     } else {
       plain.terms.emplace_back(id, coefficient);

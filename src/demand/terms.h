@@ -79,21 +79,21 @@ struct Argument {
 
 struct Term {
   TermKind kind = TermKind::unknown;
-  loops::Function function = loops::Function::add;    // call
-  loops::Reducer reducer = loops::Reducer::none;      // reduce, scatter
-  DType type = DType::f32;                            // the type it is computed in
-  DType width = DType::f32;                           // the narrowest type that holds its values
-  bool reads_data = false;                            // depends on what is not known before the program runs
-  loops::ArrayId array = loops::none;                 // input; opaque, scatter: whose statement it is
-  uint32_t rank = 0;                                  // coordinates
-  double number = 0;                                  // sum, product
-  std::vector<Argument> args;                         // over the coordinates
+  loops::Function function = loops::Function::add;  // call
+  loops::Reducer reducer = loops::Reducer::none;    // reduce, scatter
+  DType type = DType::f32;                          // the type it is computed in
+  DType width = DType::f32;                         // the narrowest type that holds its values
+  bool reads_data = false;                          // depends on what is not known before the program runs
+  loops::ArrayId array = loops::none;               // input; opaque, scatter: whose statement it is
+  uint32_t rank = 0;                                // coordinates
+  double number = 0;                                // sum, product
+  std::vector<Argument> args;                       // over the coordinates
   // Variables of `body`: the reduced ones, then the coordinates.
   std::vector<Range> reduced;
   Cases body;
-  std::vector<uint64_t> spelled;                      // sum, product: terms it was made of, that it does not refer to
-  uint32_t salt = loops::none;                        // the group that alone may share it
-  uint32_t statement = loops::none;                   // that made it first
+  std::vector<uint64_t> spelled;     // sum, product: terms it was made of, that it does not refer to
+  uint32_t salt = loops::none;       // the group that alone may share it
+  uint32_t statement = loops::none;  // that made it first
 };
 
 // Names the forms that a term refers to, so that equal terms get equal names wherever they are made: each form that

@@ -14,7 +14,7 @@ constexpr int64_t max_assignments = 4096;
 
 // sign * variables + shift, of which digits are taken: the places where they are cut.
 struct Radices {
-  Form base;                 // over the variables, without a constant
+  Form base;  // over the variables, without a constant
   int64_t shift = 0;
   std::set<int64_t> places;  // 1 is not among them
   bool conflict = false;
@@ -172,7 +172,8 @@ void Splitter::lay_out() {
       for (size_t i = 0; i < digits.places.size(); ++i)
         if (single || (digits.places[i] >= coefficient && digits.places[i] < above)) {
           origin_[digits.first + i] = variable;
-          image.terms.emplace_back(AtomId(digits.first + i), single ? digits.places[i] : digits.places[i] / coefficient);
+          image.terms.emplace_back(AtomId(digits.first + i),
+                                   single ? digits.places[i] : digits.places[i] / coefficient);
         }
       images_[variable] = single && coefficient < 0 ? atoms_.scaled(image, -1) : image;
     }

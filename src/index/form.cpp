@@ -193,8 +193,8 @@ Form Atoms::remainder(const Form& form, int64_t by, std::span<const Range> range
     by /= factor;
   }
   Form digit;
-  const bool nested = rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 &&
-                      !is_variable(rest.terms[0].first);
+  const bool nested =
+      rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 && !is_variable(rest.terms[0].first);
   const Atom inner = nested ? (*this)[rest.terms[0].first] : Atom{};
   if (nested && inner.kind == Atom::Kind::remainder && inner.by % by == 0) {
     digit = remainder(inner.of, by, ranges);

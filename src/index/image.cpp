@@ -134,12 +134,10 @@ int64_t coefficient_in(const HalfSpace& form, int variable) {
 // Maps one affine part.
 class Mapper {
  public:
-  Mapper(AffinePart part, Atoms& atoms)
-      : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
+  Mapper(AffinePart part, Atoms& atoms) : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
     take_cuts();
     uses_.assign(part_.piece.box.size(), 0);
-    for (const Form& form : part_.forms)
-      atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
+    for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
     for (const HalfSpace& cut : part_.piece.cuts)
       for (const auto& [variable, coefficient] : cut.terms) ++uses_[size_t(variable)];
     for (const Sample& sample : part_.samples) uses_[sample.coordinate] += 2;
@@ -209,8 +207,7 @@ HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int6
     const bool from_a = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
     const bool from_b = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
     const int variable = from_a ? a.terms[i].first : b.terms[j].first;
-    const int64_t coefficient =
-        (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
+    const int64_t coefficient = (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
     if (coefficient != 0) result.terms.emplace_back(variable, coefficient);
     i += from_a;
     j += from_b;
@@ -248,10 +245,11 @@ void Mapper::take_cuts() {
     for (const HalfSpace& cut : part_.piece.cuts)
       for (const auto& [v, c] : cut.terms) {
         if (visible[size_t(v)] || exact) continue;
-        const bool unit = std::all_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [v = v](const HalfSpace& other) {
-          const int64_t own = coefficient_in(other, v);
-          return own >= -1 && own <= 1;
-        });
+        const bool unit =
+            std::all_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [v = v](const HalfSpace& other) {
+              const int64_t own = coefficient_in(other, v);
+              return own >= -1 && own <= 1;
+            });
         if (next < 0 || unit) next = v;
         exact = unit;
       }
@@ -277,8 +275,8 @@ void Mapper::take_cuts() {
       }
       taken = true;
       for (size_t t = 0; t < form.terms.size() && taken; ++t)
-        taken = int(form.terms[t].first) == cut.terms[t].first &&
-                up * cut.terms[t].second == down * form.terms[t].second;
+        taken =
+            int(form.terms[t].first) == cut.terms[t].first && up * cut.terms[t].second == down * form.terms[t].second;
       // up * constant + down * (c - form.constant) >= 0
       if (taken) taken_.emplace_back(c, Form{up * cut.constant - down * form.constant, {{AtomId(c), down}}});
     }
@@ -322,7 +320,8 @@ bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>
         zero.push_back(atoms_.scaled(rest, -1));
         continue;
       }
-      std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+      std::sort(open.begin(), open.end(),
+                [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
       // From the least value on, every digit counts up.
       int64_t reach = 0;
       bool apart = true;
@@ -363,7 +362,8 @@ bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>
   }
   for (const HalfSpace& cut : part_.piece.cuts) {
     Form form = Form::of(cut.constant);
-    for (const auto& [variable, coefficient] : cut.terms) form = atoms_.sum(form, images[size_t(variable)], coefficient);
+    for (const auto& [variable, coefficient] : cut.terms)
+      form = atoms_.sum(form, images[size_t(variable)], coefficient);
     found.cut(std::move(form), atoms_);
   }
   for (const Form& form : zero) found.cut(form, atoms_);

@@ -12,20 +12,19 @@ namespace lightline::index {
 // Points that only data tell, in general position: of all values of one coordinate, so many are there.
 struct Sample {
   uint32_t coordinate = 0;
-  uint64_t source = 0;   // equal for equal data
-  double least = 1;      // different values if data are kindest
-  double expected = 1;   // different values in general position
+  uint64_t source = 0;  // equal for equal data
+  double least = 1;     // different values if data are kindest
+  double expected = 1;  // different values in general position
   bool operator==(const Sample&) const = default;
   auto operator<=>(const Sample&) const = default;
 };
 
 struct Region {
   std::vector<Range> box;
-  std::vector<Form> cuts;        // each at least 0
-  std::vector<Sample> samples;   // by ascending coordinate; a region without any is exact
-  bool empty = false;            // seen to have no points
-  double points = -1;            // how many there are, if that is known already
-
+  std::vector<Form> cuts;       // each at least 0
+  std::vector<Sample> samples;  // by ascending coordinate; a region without any is exact
+  bool empty = false;           // seen to have no points
+  double points = -1;           // how many there are, if that is known already
 
   static Region whole(std::span<const int64_t> extents);
   // Keeps the points where the form is at least 0.

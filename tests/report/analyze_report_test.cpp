@@ -127,7 +127,8 @@ TEST(AnalyzeReport, WhatIsCarriedAndIsNotJsonIsLeftOut) {
 TEST(AnalyzeReport, NothingToDo) {
   Analysed a("program p(x: f32[8]) -> (x) { }");
   const std::string text = to_text(a.report, 10);
-  EXPECT_TRUE(text.starts_with("layer: this arithmetic can not run faster than 0 us on Tiny: nothing is the limit.\n")) << text;
+  EXPECT_TRUE(text.starts_with("layer: this arithmetic can not run faster than 0 us on Tiny: nothing is the limit.\n"))
+      << text;
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
   EXPECT_EQ(text.find("inf"), std::string::npos) << text;
   a.report.measured_ms = 1;
