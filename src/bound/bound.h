@@ -1,7 +1,7 @@
 // Speed-of-light bounds: how fast a program could run on a machine. docs/bounds.md is the contract.
 //
 // Room bound: times from work, bytes and a machine: the tiers.
-// May use: base, loops/ir, demand, machine.
+// May use: base, index, loops/ir, demand, machine.
 #pragma once
 
 #include <string>
@@ -26,6 +26,7 @@ struct Cost {
   double vector_ms = 0;
   double transcendental_ms = 0;
   double memory_ms = 0;
+  double bytes = 0;
 };
 
 struct GroupBound {
@@ -34,13 +35,10 @@ struct GroupBound {
 };
 
 struct Bounds {
-  double unfused_ms = 0;    // every operator as its own perfect kernel, one after the other
-  double fused_ms = 0;      // the whole program as one kernel with compulsory traffic
-  double algebraic_ms = 0;  // after linear rewrites; never above fused
+  Cost floor;             // against every implementation, on the data that suit it best
+  Cost fused;             // against those that compute every term: one kernel with compulsory traffic
+  double unfused_ms = 0;  // every operator as its own perfect kernel, one after the other
   double unfused_bytes = 0;
-  double fused_bytes = 0;
-  Cost whole;                      // of the fused tier
-  Cost rewritten;                  // of the algebraic tier
   double intensity = 0;            // multiply-accumulates per byte of the fused tier
   double ridge = 0;                // the intensity at which the matrix units and the memory take equally long
   std::vector<GroupBound> groups;  // slowest first

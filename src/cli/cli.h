@@ -2,8 +2,8 @@
 //
 // Room cli: one thin file per subcommand over api and report. Only this room prints: results to stdout, everything else
 // to stderr.
-// May use: base, machine, loops/ir, graph, ops/build, ops/catalogue, ops/lower, frontend/load, demand, bound, report,
-//   api.
+// May use: base, machine, index, loops/ir, graph, ops/build, ops/catalogue, ops/lower, frontend/load, demand, bound,
+//   report, api.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
 // What a program must do at the least: the arithmetic and the bytes that its outputs demand. docs/bounds.md says
 // what counts; every number here is a lower bound of the true one.
 //
-// Room demand: what a program's outputs demand: points of statements, elements of arrays, zeros and repetition, work
-// and bytes. Whatever is not exact here is too low, never too high.
-// May use: base, loops/ir.
+// Room demand: the normal form of a program, what its outputs demand of every term, and the work and bytes of it.
+// Whatever is not exact here is too low, never too high.
+// May use: base, index, loops/ir.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/tensor.h"
-#include "demand/footprint.h"
-#include "demand/names.h"
+#include "demand/normal_form.h"
 #include "demand/work.h"
 #include "loops/ir/walk.h"
 
@@ -30,19 +28,24 @@ struct GroupDemand {
   double bytes() const { return operand_bytes + result_bytes; }
 };
 
-struct Analysis {
-  std::vector<GroupDemand> groups;   // in program order; those that nothing demands are left out
-  Work work;                         // of the whole program
-  Work algebraic;                    // after linear rewrites
-  double input_bytes = 0;            // demanded elements of inputs, once
-  double output_bytes = 0;           // elements of outputs, once
-  double expected_gather_bytes = 0;  // what gathers from inputs usually touch beyond the least that is counted
-  std::map<std::string, int64_t> opaque;
-  std::vector<std::string> assumptions;
+// One implementation's arithmetic and bytes.
+struct Demand {
+  Work work;
+  double input_bytes = 0;   // demanded elements of inputs, once
+  double output_bytes = 0;  // elements of outputs, once
   double bytes() const { return input_bytes + output_bytes; }
 };
 
-// `known` holds the values of integer inputs that may be relied on.
+struct Analysis {
+  Demand floor;                     // any implementation, on the data that suit it best
+  Demand fused;                     // every term once, data in general position
+  std::vector<GroupDemand> groups;  // operator by operator, in program order; those that nothing demands are left out
+  std::map<std::string, int64_t> opaque;
+  std::vector<std::string> assumptions;
+  std::vector<std::string> given_up;  // where a number is lower than it might be
+};
+
+// `known` holds the values of inputs that may be relied on.
 Analysis analyze(const loops::Program& program, const KnownValues& known = {});
 
 }  // namespace lightline::demand

@@ -1,7 +1,7 @@
 // Loops as einsums: one equation per statement, with ranks that keep their letter from producer to consumer.
 //
 // Room einsum: loops seen as einsum equations, for people and for export.
-// May use: base, loops/ir, demand.
+// May use: base, index, loops/ir, demand.
 #pragma once
 
 #include <string>

@@ -13,20 +13,23 @@
 namespace lightline::machine {
 namespace {
 
-constexpr std::array<std::string_view, rate_type_count> rate_type_names = {"f64", "f32", "tf32", "f16", "bf16", "f8",
-                                                                           "f4",  "i64", "i32",  "i16", "i8"};
+constexpr std::array<std::string_view, rate_type_count> rate_type_names = {
+    "f64", "f32", "tf32", "f16", "bf16", "f8", "f4", "i64", "i32", "i16", "i8", "i4", "b1"};
 
 using enum RateType;
 
 // The types that hold every value of `type`, so that its operands can be fed to their units unchanged. f4 (e2m1) times
-// two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16.
+// two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16, and
+// those of four bits fit both 8-bit floats.
 std::span<const RateType> carriers(RateType type) {
   static constexpr RateType of_f64[] = {f64}, of_f32[] = {f32, f64}, of_tf32[] = {tf32, f32, f64},
                             of_f16[] = {f16, tf32, f32, f64}, of_bf16[] = {bf16, tf32, f32, f64},
                             of_f8[] = {f8, f16, bf16, tf32, f32, f64},
                             of_f4[] = {f4, f8, i8, f16, bf16, tf32, f32, f64}, of_i64[] = {i64},
                             of_i32[] = {i32, i64, f64}, of_i16[] = {i16, i32, f32, f64},
-                            of_i8[] = {i8, i16, i32, f16, bf16, tf32, f32, f64};
+                            of_i8[] = {i8, i16, i32, f16, bf16, tf32, f32, f64},
+                            of_i4[] = {i4, i8, f8, i16, i32, f16, bf16, tf32, f32, f64},
+                            of_b1[] = {b1, i4, f4, i8, f8, i16, i32, f16, bf16, tf32, f32, f64};
   switch (type) {
     case f64: return of_f64;
     case f32: return of_f32;
@@ -39,6 +42,8 @@ std::span<const RateType> carriers(RateType type) {
     case i32: return of_i32;
     case i16: return of_i16;
     case i8: return of_i8;
+    case i4: return of_i4;
+    case b1: return of_b1;
   }
   return of_f32;
 }
@@ -50,16 +55,6 @@ std::optional<RateType> narrower(RateType type) {
     case i64: return i32;
     case i32: return f32;
     default: return std::nullopt;
-  }
-}
-
-// An integer product modulo 2^bits from products of 8-bit digits, by Karatsuba's scheme.
-double digit_products(RateType type) {
-  switch (type) {
-    case i16: return 3;
-    case i32: return 9;
-    case i64: return 27;
-    default: return 0;
   }
 }
 
@@ -142,6 +137,23 @@ std::string_view name(Kind kind) {
     case Kind::cpu: return "cpu";
   }
   return "gpu";
+}
+
+std::string_view name(Unit unit) { return unit == Unit::matrix ? "matrix" : "vector"; }
+
+std::vector<RateType> exact_carriers(RateType type) {
+  const std::span<const RateType> found = carriers(type);
+  return {found.begin(), found.end()};
+}
+
+// By Karatsuba's scheme
+double digit_products(RateType type) {
+  switch (type) {
+    case i16: return 3;
+    case i32: return 9;
+    case i64: return 27;
+    default: return 0;
+  }
 }
 
 std::string_view name(RateType type) { return rate_type_names[size_t(type)]; }

@@ -24,9 +24,9 @@ enum class Kind : uint8_t { gpu, tpu, npu, cpu };
 std::string_view name(Kind kind);
 
 // What a rate can be given for. Storage types of one width and kind share an entry: both 8-bit floats are f8, u8 and
-// bool are i8. tf32 is a compute type of matrix units only.
-enum class RateType : uint8_t { f64, f32, tf32, f16, bf16, f8, f4, i64, i32, i16, i8 };
-inline constexpr int rate_type_count = 11;
+// bool are i8. tf32 is a compute type of matrix units only; i4 and b1 (packed booleans) have no storage type.
+enum class RateType : uint8_t { f64, f32, tf32, f16, bf16, f8, f4, i64, i32, i16, i8, i4, b1 };
+inline constexpr int rate_type_count = 13;
 std::string_view name(RateType type);
 std::optional<RateType> rate_type_from_name(std::string_view name);
 RateType rate_type(DType dtype);  // c64 counts as f32
@@ -53,6 +53,16 @@ struct Rate {
   std::string source;
   double datasheet_tera = 0;  // what the vendor states, in 10^12 operations per second (a multiply-accumulate is two)
   double datasheet_hz = 0;    // the clock at which it does
+  // Vector units: values that instructions take per clock (a fused multiply-add takes one and does two operations), and
+  // how many of them share one issue slot. 0: not known.
+  double values_per_clock = 0;
+  double values_per_slot = 0;
+};
+
+// Types that a unit certainly lacks. What is neither listed nor absent may exist (machine/rates.h).
+struct Absent {
+  std::vector<RateType> types;
+  std::string source;
 };
 
 // `products` products of type `with` (and sums) that make one product of type `type` at its full accuracy.
@@ -63,14 +73,52 @@ struct Emulation {
   std::string source;
 };
 
+enum class Unit : uint8_t { matrix, vector };
+std::string_view name(Unit unit);
+
+// Rates that take turns: what is on different pipes runs at once.
+struct Pipe {
+  struct Member {
+    Unit unit = Unit::matrix;
+    std::optional<RateType> type;  // none: every type that no other pipe names
+  };
+  std::string name;
+  std::vector<Member> members;
+  std::string source;
+};
+
+// How instructions use what the machine can issue. 0: not known.
+struct Issue {
+  SourcedNumber slots;        // per clock: instructions times the lanes of one
+  SourcedNumber max_min;      // operations of one instruction in a chain of maxima or minima: 1, or 2 with three inputs
+  SourcedNumber logic;        // likewise of and, or, xor
+  SourcedNumber integer_add;  // likewise of integer additions
+  SourcedNumber emulated_slots;  // of the vector units for one transcendental by a polynomial
+  SourcedNumber lookups;         // values per clock that a table on chip can answer
+};
+
+struct MatrixInstruction {
+  SourcedNumber least_width;  // columns that one instruction computes at least; 0: not known
+  // Matrix types whose products take a scale per block of so many values along the sum, for nothing.
+  struct BlockScale {
+    RateType type = RateType::f8;
+    double block = 0;
+  };
+  std::vector<BlockScale> block_scales;
+  std::string block_scales_source;  // empty: not known
+};
+
 struct MemoryLevel {
   std::string name;
   bool on_chip = true;
-  bool usable = false;  // on chip: the last level that a schedule may count on
+  bool usable = false;        // on chip: the last level that a schedule may count on
+  bool keeps_results = true;  // on chip: a kernel may end while its results are still here
+  std::string keeps_results_source;
   SourcedNumber bytes;
-  SourcedNumber bytes_per_second;  // device memory: the datasheet's figure
-  SourcedNumber bytes_per_clock;   // on chip, of the core clock; often unknown
-  double clock_hz = 0;             // device memory: clock, transfers per tick and bus width, where they are known
+  SourcedNumber bytes_per_second;   // device memory: the datasheet's figure
+  SourcedNumber bytes_per_clock;    // on chip, of the core clock; often unknown
+  SourcedNumber written_per_clock;  // on chip: bytes written alone, where that is known
+  double clock_hz = 0;              // device memory: clock, transfers per tick and bus width, where they are known
   double transfers_per_clock = 0;
   double bus_bits = 0;
   std::string clock_source;
@@ -111,6 +159,12 @@ struct Machine {
   std::vector<Emulation> emulations;
   std::vector<Rate> vector;
   std::vector<Rate> special;
+  Absent absent_matrix;
+  Absent absent_vector;
+  Absent absent_special;
+  std::vector<Pipe> pipes;
+  Issue issue;
+  MatrixInstruction matrix_instruction;
   std::vector<MemoryLevel> memories;  // device memory first, then on-chip levels from far to near
   SourcedNumber tdp_watts;
   SourcedNumber price_usd;  // value 0: none is public
@@ -151,6 +205,12 @@ struct ContractionRate {
   std::string unit;
 };
 ContractionRate contraction_rate(const Machine& machine, DType dtype, MathMode mode);
+
+// The types that hold every value of `type` exactly, itself first.
+std::vector<RateType> exact_carriers(RateType type);
+
+// Products of 8-bit digits that make an integer product modulo 2^bits; 0 for types that need or allow no digits.
+double digit_products(RateType type);
 
 // The machine with its core clock locked: every rate that follows the core clock does, device memory does not.
 Machine with_clock(Machine machine, double hz);

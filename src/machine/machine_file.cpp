@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t largest_file = 1 << 20;
 constexpr double mega = 1e6, giga = 1e9, kibi = 1024;
 
-using Unit = TomlReader::Unit;
+using Quantity = TomlReader::Unit;
 
 class MachineReader {
  public:
@@ -23,17 +23,43 @@ class MachineReader {
 
   Result<Machine> read(const toml::table& root) {
     const TomlTable file{&root, ""};
-    LL_DO(toml_.only(file, {"name", "vendor", "kind", "architecture", "compute_capability", "aliases", "notes", "year",
-                            "sources", "clock", "units", "matrix", "emulation", "vector", "transcendental", "memory",
-                            "power", "price", "measured"}));
+    LL_DO(toml_.only(file, {"name",
+                            "vendor",
+                            "kind",
+                            "architecture",
+                            "compute_capability",
+                            "aliases",
+                            "notes",
+                            "year",
+                            "sources",
+                            "clock",
+                            "units",
+                            "issue",
+                            "matrix",
+                            "matrix_instruction",
+                            "emulation",
+                            "vector",
+                            "transcendental",
+                            "pipe",
+                            "memory",
+                            "power",
+                            "price",
+                            "measured"}));
     LL_DO(read_sources(file));
     LL_DO(read_identity(file));
     LL_DO(read_clocks(file));
     LL_DO(read_units(file));
-    LL_TRY(machine_.matrix, read_rates(file, "matrix", 2));
-    LL_TRY(machine_.vector, read_rates(file, "vector", 1));
-    LL_TRY(machine_.special, read_rates(file, "transcendental", 1));
+    LL_TRY(machine_.matrix, read_rates(file, "matrix", 2, {"absent"}));
+    LL_TRY(machine_.vector, read_rates(file, "vector", 1, {"absent"}));
+    LL_TRY(machine_.special, read_rates(file, "transcendental", 1, {"absent", "emulation", "lookup"}));
+    LL_TRY(machine_.absent_matrix, read_absent(file, "matrix", machine_.matrix));
+    LL_TRY(machine_.absent_vector, read_absent(file, "vector", machine_.vector));
+    LL_TRY(machine_.absent_special, read_absent(file, "transcendental", machine_.special));
+    LL_DO(read_issue(file));
+    LL_DO(read_substitutes(file));
+    LL_DO(read_matrix_instruction(file));
     LL_DO(read_emulations(file));
+    LL_DO(read_pipes(file));
     LL_DO(read_memories(file));
     LL_DO(read_power_and_price(file));
     LL_DO(read_measured(file));
@@ -64,10 +90,11 @@ class MachineReader {
                           suggestion(key, known));
   }
 
-  Result<SourcedNumber> number(const TomlTable& parent, std::string_view key, const std::vector<Unit>& units) const {
+  Result<SourcedNumber> number(const TomlTable& parent, std::string_view key,
+                               const std::vector<Quantity>& units) const {
     LL_TRY(const TomlTable place, toml_.table(parent, key));
     std::vector<std::string> known = {"source"};
-    for (const Unit& unit : units) known.push_back(unit.key);
+    for (const Quantity& unit : units) known.push_back(unit.key);
     LL_DO(toml_.only(place, known));
     SourcedNumber result;
     LL_TRY(result.value, toml_.quantity(place, units));
@@ -76,7 +103,7 @@ class MachineReader {
   }
 
   Result<SourcedNumber> optional_number(const TomlTable& parent, std::string_view key,
-                                        const std::vector<Unit>& units) const {
+                                        const std::vector<Quantity>& units) const {
     if (parent.table->get(key) == nullptr) return SourcedNumber{};
     return number(parent, key, units);
   }
@@ -131,14 +158,19 @@ class MachineReader {
     return Ok{};
   }
 
-  Result<std::vector<Rate>> read_rates(const TomlTable& file, std::string_view key, double operations) const {
+  // `others`: keys of the table that are no types.
+  Result<std::vector<Rate>> read_rates(const TomlTable& file, std::string_view key, double operations,
+                                       const std::vector<std::string>& others) const {
     std::vector<Rate> rates;
     LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, key));
     if (!place) return rates;
     for (const auto& [type_key, node] : *place->table) {
-      LL_TRY(const RateType type, rate_type_of(type_key.str(), type_key.source(), place->path));
+      if (std::find(others.begin(), others.end(), type_key.str()) != others.end()) continue;
+      LL_TRY(const RateType type, rate_type_of(type_key.str(), type_key.source(), place->path, others));
       LL_TRY(const TomlTable entry, toml_.table(*place, type_key.str()));
-      LL_DO(toml_.only(entry, {"per_unit", "per_clock", "tflops", "at_mhz", "source"}));
+      std::vector<std::string> known = {"per_unit", "per_clock", "tflops", "at_mhz", "source"};
+      if (key == "vector") known.insert(known.end(), {"values", "values_per_slot"});
+      LL_DO(toml_.only(entry, known));
       Rate rate{type};
       LL_TRY(rate.per_clock, toml_.quantity(entry, {{"per_unit", machine_.units.value}, {"per_clock", 1}}));
       LL_TRY(rate.source, source(entry));
@@ -147,16 +179,125 @@ class MachineReader {
       const double usual = machine_.clocks.boost.value > 0 ? machine_.clocks.boost.value : machine_.clocks.max.value;
       if (rate.datasheet_tera > 0) rate.datasheet_hz = at_mhz > 0 ? at_mhz * mega : usual;
       LL_DO(check_datasheet(entry, rate, operations));
+      LL_DO(read_values(entry, rate));
       rates.push_back(std::move(rate));
     }
     std::sort(rates.begin(), rates.end(), [](const Rate& a, const Rate& b) { return a.type < b.type; });
     return rates;
   }
 
-  Result<RateType> rate_type_of(std::string_view name, const toml::source_region& region,
-                                const std::string& path) const {
+  // Values on the same basis as the rate, which is operations.
+  Status read_values(const TomlTable& entry, Rate& rate) const {
+    LL_TRY(const double values, toml_.optional_positive(entry, "values"));
+    rate.values_per_clock = values * (entry.table->get("per_unit") != nullptr ? machine_.units.value : 1);
+    LL_TRY(rate.values_per_slot, toml_.optional_positive(entry, "values_per_slot"));
+    if (rate.values_per_clock <= rate.per_clock) return Ok{};
+    return toml_.error_at(entry.table->get("values")->source(), ErrorCode::range,
+                          fmt::format("'{}' takes more values than it does operations", entry.path),
+                          "a fused multiply-add is two operations on one value");
+  }
+
+  Result<Absent> read_absent(const TomlTable& file, std::string_view key, const std::vector<Rate>& rates) const {
+    Absent absent;
+    LL_TRY(const std::optional<TomlTable> parent, toml_.optional_table(file, key));
+    if (!parent || parent->table->get("absent") == nullptr) return absent;
+    LL_TRY(const TomlTable place, toml_.table(*parent, "absent"));
+    LL_DO(toml_.only(place, {"types", "source"}));
+    LL_TRY(const std::vector<std::string> names, toml_.texts(place, "types"));
+    for (const std::string& name : names) {
+      LL_TRY(const RateType type, rate_type_of(name, place.table->get("types")->source(), place.path));
+      absent.types.push_back(type);
+      if (std::none_of(rates.begin(), rates.end(), [&](const Rate& rate) { return rate.type == type; })) continue;
+      return toml_.error_at(place.table->get("types")->source(), ErrorCode::name,
+                            fmt::format("'{}' names {}, which '{}' has", place.path, name, key));
+    }
+    LL_TRY(absent.source, source(place));
+    return absent;
+  }
+
+  Status read_issue(const TomlTable& file) {
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, "issue"));
+    if (!place) return Ok{};
+    LL_DO(toml_.only(*place, {"slots", "max_min", "logic", "integer_add"}));
+    Issue& issue = machine_.issue;
+    LL_TRY(issue.slots, optional_number(*place, "slots", {{"per_unit", machine_.units.value}, {"per_clock", 1}}));
+    LL_TRY(issue.max_min, optional_number(*place, "max_min", {{"per_slot", 1}}));
+    LL_TRY(issue.logic, optional_number(*place, "logic", {{"per_slot", 1}}));
+    LL_TRY(issue.integer_add, optional_number(*place, "integer_add", {{"per_slot", 1}}));
+    return Ok{};
+  }
+
+  // What stands in for special-function units.
+  Status read_substitutes(const TomlTable& file) {
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, "transcendental"));
+    if (!place) return Ok{};
+    LL_TRY(machine_.issue.emulated_slots, optional_number(*place, "emulation", {{"slots", 1}}));
+    LL_TRY(machine_.issue.lookups,
+           optional_number(*place, "lookup", {{"per_unit", machine_.units.value}, {"per_clock", 1}}));
+    return Ok{};
+  }
+
+  Status read_matrix_instruction(const TomlTable& file) {
+    LL_TRY(const std::optional<TomlTable> place, toml_.optional_table(file, "matrix_instruction"));
+    if (!place) return Ok{};
+    LL_DO(toml_.only(*place, {"least_width", "block_scales"}));
+    MatrixInstruction& instruction = machine_.matrix_instruction;
+    LL_TRY(instruction.least_width, optional_number(*place, "least_width", {{"columns", 1}}));
+    LL_TRY(const std::optional<TomlTable> scales, toml_.optional_table(*place, "block_scales"));
+    if (!scales) return Ok{};
+    for (const auto& [key, node] : *scales->table) {
+      if (key.str() == "source") continue;
+      LL_TRY(const RateType type, rate_type_of(key.str(), key.source(), scales->path, {"source"}));
+      LL_TRY(const double block, toml_.positive(*scales, key.str()));
+      instruction.block_scales.push_back({type, block});
+    }
+    LL_TRY(instruction.block_scales_source, source(*scales));
+    return Ok{};
+  }
+
+  Status read_pipes(const TomlTable& file) {
+    LL_TRY(const std::vector<TomlTable> places, toml_.tables(file, "pipe"));
+    std::vector<std::string> taken;
+    for (const TomlTable& place : places) {
+      LL_DO(toml_.only(place, {"name", "units", "source"}));
+      Pipe pipe;
+      LL_TRY(pipe.name, toml_.text(place, "name"));
+      LL_TRY(pipe.source, source(place));
+      LL_TRY(const std::vector<std::string> units, toml_.texts(place, "units"));
+      if (units.empty())
+        return toml_.error_at(place.table->source(), ErrorCode::parse, fmt::format("'{}' lacks 'units'", place.path),
+                              "name units that take turns: \"matrix\", \"vector f64\"");
+      for (const std::string& text : units) {
+        const toml::source_region& region = place.table->get("units")->source();
+        LL_TRY(const Pipe::Member member, pipe_member(text, region, place.path));
+        if (std::find(taken.begin(), taken.end(), text) != taken.end())
+          return toml_.error_at(region, ErrorCode::name, fmt::format("two pipes have '{}'", text));
+        taken.push_back(text);
+        pipe.members.push_back(member);
+      }
+      machine_.pipes.push_back(std::move(pipe));
+    }
+    return Ok{};
+  }
+
+  // "matrix": all of its types that no pipe names; "vector f64": this one.
+  Result<Pipe::Member> pipe_member(const std::string& text, const toml::source_region& region,
+                                   const std::string& path) const {
+    const size_t blank = text.find(' ');
+    const std::string unit = text.substr(0, blank);
+    if (unit != "matrix" && unit != "vector") {
+      return toml_.error_at(region, ErrorCode::name, fmt::format("'{}' in '{}.units' is not a unit", unit, path),
+                            suggestion(unit, {"matrix", "vector"}));
+    }
+    Pipe::Member member{unit == "matrix" ? Unit::matrix : Unit::vector, std::nullopt};
+    if (blank == std::string::npos) return member;
+    LL_TRY(member.type, rate_type_of(text.substr(blank + 1), region, path + ".units"));
+    return member;
+  }
+
+  Result<RateType> rate_type_of(std::string_view name, const toml::source_region& region, const std::string& path,
+                                std::vector<std::string> known = {}) const {
     if (const std::optional<RateType> type = rate_type_from_name(name)) return *type;
-    std::vector<std::string> known;
     for (int i = 0; i < rate_type_count; ++i) known.emplace_back(machine::name(RateType(i)));
     return toml_.error_at(region, ErrorCode::name, fmt::format("'{}' in '{}' is not a type that has rates", name, path),
                           suggestion(name, known));
@@ -221,8 +362,17 @@ class MachineReader {
     return Ok{};
   }
 
+  Status read_results(const TomlTable& place, MemoryLevel& level) const {
+    LL_TRY(const std::optional<TomlTable> results, toml_.optional_table(place, "results"));
+    if (!results) return Ok{};
+    LL_DO(toml_.only(*results, {"kept", "source"}));
+    LL_TRY(level.keeps_results, toml_.flag(*results, "kept"));
+    LL_TRY(level.keeps_results_source, source(*results));
+    return Ok{};
+  }
+
   Result<MemoryLevel> read_memory(const TomlTable& place) const {
-    LL_DO(toml_.only(place, {"name", "kind", "usable", "size", "bandwidth", "clock"}));
+    LL_DO(toml_.only(place, {"name", "kind", "usable", "results", "size", "bandwidth", "written", "clock"}));
     MemoryLevel level;
     LL_TRY(level.name, toml_.text(place, "name"));
     LL_TRY(const std::string kind, toml_.text(place, "kind"));
@@ -240,13 +390,19 @@ class MachineReader {
                                 {"gb", giga},
                                 {"kib_per_unit", kibi * machine_.units.value}}));
     if (level.on_chip) {
-      LL_TRY(level.bytes_per_clock,
-             optional_number(place, "bandwidth",
-                             {{"bytes_per_clock", 1}, {"bytes_per_clock_per_unit", machine_.units.value}}));
+      const std::vector<Quantity> units = {{"bytes_per_clock", 1}, {"bytes_per_clock_per_unit", machine_.units.value}};
+      LL_TRY(level.bytes_per_clock, optional_number(place, "bandwidth", units));
+      LL_TRY(level.written_per_clock, optional_number(place, "written", units));
+      LL_DO(read_results(place, level));
       if (place.table->get("clock") != nullptr)
         return toml_.error_at(place.table->get("clock")->source(), ErrorCode::parse,
                               fmt::format("'{}' is for device memory", place.of("clock")));
       return level;
+    }
+    for (const char* key : {"results", "written"}) {
+      if (place.table->get(key) != nullptr)
+        return toml_.error_at(place.table->get(key)->source(), ErrorCode::parse,
+                              fmt::format("'{}' is for memory on the chip", place.of(key)));
     }
     LL_TRY(level.bytes_per_second, number(place, "bandwidth", {{"gb_per_s", giga}}));
     LL_TRY(const std::optional<TomlTable> clock, toml_.optional_table(place, "clock"));

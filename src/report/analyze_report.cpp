@@ -106,22 +106,21 @@ std::string operator_table(const AnalyzeReport& r, size_t top) {
 
 std::string verdict(const AnalyzeReport& r) {
   const bound::Bounds& b = r.bounds;
-  std::string text = fmt::format("{} on {} can not run faster than {}: {} is the limit", r.program, r.machine->name,
-                                 time_text(b.fused_ms), b.whole.binding);
-  if (b.whole.binding == "memory")
-    text += fmt::format(" ({} at {}/s)", amount(b.fused_bytes, "B"), amount(r.machine->bandwidth(), "B"));
+  std::string text = fmt::format("{}: this arithmetic can not run faster than {} on {}: {} is the limit", r.program,
+                                 time_text(b.fused.ms), r.machine->name, b.fused.binding);
+  if (b.fused.binding == "memory")
+    text += fmt::format(" ({} at {}/s)", amount(b.fused.bytes, "B"), amount(r.machine->bandwidth(), "B"));
   text += ".\n";
-  if (b.fused_ms > 0 && b.unfused_ms > 1.05 * b.fused_ms)
+  if (b.fused.ms > 0 && b.unfused_ms > 1.05 * b.fused.ms)
     text += fmt::format(
         "Operator by operator it can not run faster than {}, {:.2f} times that: fusion is worth up to that much.\n",
-        time_text(b.unfused_ms), b.unfused_ms / b.fused_ms);
-  if (b.algebraic_ms < 0.999 * b.fused_ms)
-    text += fmt::format(
-        "Linear rewrites lower the limit to {}: a sum can move through a product, or a chain be reordered.\n",
-        time_text(b.algebraic_ms));
+        time_text(b.unfused_ms), b.unfused_ms / b.fused.ms);
+  if (b.floor.ms < 0.999 * b.fused.ms)
+    text += fmt::format("No implementation at all, on whatever data suit it best, can beat {}.\n",
+                        time_text(b.floor.memory_ms));
   if (r.measured_ms)
     text += fmt::format("Measured {}: {:.2f} times the limit, {:.1f} % of the speed of light.\n",
-                        time_text(*r.measured_ms), *r.measured_ms / b.fused_ms, 100 * b.fused_ms / *r.measured_ms);
+                        time_text(*r.measured_ms), *r.measured_ms / b.fused.ms, 100 * b.fused.ms / *r.measured_ms);
   return text;
 }
 
@@ -134,19 +133,16 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
   tiers.add_row({"unfused", time_text(b.unfused_ms), amount(b.unfused_bytes, "B"),
                  "each operator as a perfect kernel of its own"});
   tiers.add_row(
-      {"fused", time_text(b.fused_ms), amount(b.fused_bytes, "B"), "one kernel, each input and output moved once"});
-  if (b.algebraic_ms < b.fused_ms)
-    tiers.add_row({"algebraic", time_text(b.algebraic_ms), amount(b.fused_bytes, "B"), "after linear rewrites"});
+      {"fused", time_text(b.fused.ms), amount(b.fused.bytes, "B"), "one kernel, each input and output moved once"});
+  tiers.add_row({"floor", time_text(b.floor.ms), amount(b.floor.bytes, "B"),
+                 "any implementation, on the data that suit it best"});
   text += tiers.text();
   text += fmt::format("\nwork: {}, {}, {}; {:.4g} MAC per byte (ridge {:.4g}); math {}{}\n",
-                      amount(r.analysis->work.total_macs(), "MAC"),
-                      amount(r.analysis->work.total_vector_ops(), " vector operations"),
-                      amount(r.analysis->work.transcendental_ops, " transcendentals"), b.intensity, b.ridge,
+                      amount(r.analysis->fused.work.total_macs(), "MAC"),
+                      amount(r.analysis->fused.work.total_vector_ops(), " vector operations"),
+                      amount(r.analysis->fused.work.transcendental_ops, " transcendentals"), b.intensity, b.ridge,
                       machine::name(r.options.math), r.options.any_algorithm ? ", any algorithm" : "");
   text += "\n" + operator_table(r, top);
-  if (r.analysis->expected_gather_bytes > 0)
-    text += fmt::format("gathers: usually {} more than the least that is counted\n",
-                        amount(r.analysis->expected_gather_bytes, "B"));
   if (!r.analysis->opaque.empty()) {
     const OpaqueShare share = opaque_share(*r.analysis);
     text += fmt::format("opaque operators: {:.1f} % of operators, {:.1f} % of bytes\n", 100 * share.operators,
@@ -155,12 +151,13 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
   for (const auto& [name, count] : r.analysis->opaque)
     text += fmt::format("opaque: {} ({} times), priced by bytes only\n", name, count);
   for (const std::string& assumption : r.assumptions) text += fmt::format("assumption: {}\n", assumption);
+  for (const std::string& reason : r.analysis->given_up) text += fmt::format("counted as nothing: {}\n", reason);
   return text;
 }
 
 std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carried, bool indented) {
   const bound::Bounds& b = r.bounds;
-  Json json = document("lightline.analyze", 1);
+  Json json = document("lightline.analyze", 2);
   json["program"] = r.program;
   json["arch"] = r.machine->name;
   json["clock_hz"] = r.machine->clock();
@@ -171,31 +168,21 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   const OpaqueShare share = opaque_share(*r.analysis);
   json["opaque_share"] = {{"ops", share.operators}, {"bytes", share.bytes}};
   json["macs"] = Json::object();
-  for (const auto& [dtype, macs] : r.analysis->work.macs) json["macs"][std::string(name(dtype))] = macs;
-  json["vector_ops"] = r.analysis->work.total_vector_ops();
-  json["transcendental_ops"] = r.analysis->work.transcendental_ops;
-  const auto tiers = [](double unfused, double fused, double algebraic) {
-    Json tier;
-    tier["unfused"] = unfused;
-    tier["fused"] = fused;
-    tier["algebraic"] = algebraic;
-    tier["cache_certified"] = fused;
-    tier["cache_mapped"] = fused;
-    return tier;
-  };
-  json["bytes"] = tiers(b.unfused_bytes, b.fused_bytes, b.fused_bytes);
-  json["bounds_ms"] = tiers(b.unfused_ms, b.fused_ms, b.algebraic_ms);
-  json["binding"] = b.whole.binding;
-  json["expected_gather_bytes"] = r.analysis->expected_gather_bytes;
-  json["resources_ms"] = {{"matrix", b.whole.matrix_ms},
-                          {"vector", b.whole.vector_ms},
-                          {"transcendental", b.whole.transcendental_ms},
-                          {"memory", b.whole.memory_ms}};
+  for (const auto& [dtype, macs] : r.analysis->fused.work.macs) json["macs"][std::string(name(dtype))] = macs;
+  json["vector_ops"] = r.analysis->fused.work.total_vector_ops();
+  json["transcendental_ops"] = r.analysis->fused.work.transcendental_ops;
+  json["bytes"] = {{"floor", b.floor.bytes}, {"fused", b.fused.bytes}, {"unfused", b.unfused_bytes}};
+  json["bounds_ms"] = {{"floor", b.floor.ms}, {"fused", b.fused.ms}, {"unfused", b.unfused_ms}};
+  json["binding"] = b.fused.binding;
+  json["resources_ms"] = {{"matrix", b.fused.matrix_ms},
+                          {"vector", b.fused.vector_ms},
+                          {"transcendental", b.fused.transcendental_ms},
+                          {"memory", b.fused.memory_ms}};
   json["intensity"] = b.intensity;
   json["ridge"] = b.ridge;
   if (r.measured_ms) {
     json["measured_ms"] = *r.measured_ms;
-    json["headroom"] = b.fused_ms > 0 ? Json(*r.measured_ms / b.fused_ms) : Json(nullptr);
+    json["headroom"] = b.fused.ms > 0 ? Json(*r.measured_ms / b.fused.ms) : Json(nullptr);
   }
   json["operators"] = Json::array();
   einsum::Lifting lifting(*r.loops);
@@ -215,6 +202,7 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
     json["operators"].push_back(entry);
   }
   json["assumptions"] = r.assumptions;
+  json["given_up"] = r.analysis->given_up;
   if (!carried.empty()) {
     const Json members = Json::parse("{" + carried + "}", nullptr, false);
     if (members.is_object())

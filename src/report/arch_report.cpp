@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "machine/rates.h"
 #include "report/table.h"
 
 namespace lightline::report {
@@ -109,6 +111,47 @@ std::string rates(const Machine& machine, Footnotes& notes) {
   return text;
 }
 
+std::string names(const std::vector<machine::RateType>& types) {
+  std::vector<std::string_view> list;
+  for (const machine::RateType type : types) list.push_back(machine::name(type));
+  return fmt::format("{}", fmt::join(list, " "));
+}
+
+std::string pipe_text(const machine::Pipe& pipe) {
+  std::vector<std::string> members;
+  for (const auto& [unit, type] : pipe.members)
+    members.push_back(fmt::format("{}{}", machine::name(unit), type ? " " + std::string(machine::name(*type)) : ""));
+  return fmt::format("{} take turns ({})", fmt::join(members, ", "), pipe.name);
+}
+
+// What the machine can issue, and which rates add up.
+std::string issue(const Machine& machine, Footnotes& notes) {
+  std::string text;
+  const auto line = [&](const std::string& what, const std::string& source) {
+    if (!source.empty()) text += fmt::format("{} {}\n", what, notes.mark(source));
+  };
+  const machine::Issue& issue = machine.issue;
+  const machine::MatrixInstruction& instruction = machine.matrix_instruction;
+  line(fmt::format("{:.6g} issue slots per clock", issue.slots.value), issue.slots.source);
+  line(fmt::format("{:g} maxima or minima per slot", issue.max_min.value), issue.max_min.source);
+  line(fmt::format("{:g} logic operations per slot", issue.logic.value), issue.logic.source);
+  line(fmt::format("{:g} integer additions per slot", issue.integer_add.value), issue.integer_add.source);
+  line(fmt::format("a transcendental as {:g} slots", issue.emulated_slots.value), issue.emulated_slots.source);
+  line(fmt::format("{:.6g} table look-ups per clock", issue.lookups.value), issue.lookups.source);
+  line(fmt::format("a matrix instruction computes {:g} columns at least", instruction.least_width.value),
+       instruction.least_width.source);
+  std::string scales = instruction.block_scales.empty() ? "no block scales" : "block scales:";
+  for (const auto& [type, block] : instruction.block_scales)
+    scales += fmt::format(" {} per {:g}", machine::name(type), block);
+  line(scales, instruction.block_scales_source);
+  for (const machine::Pipe& pipe : machine.pipes) line(pipe_text(pipe), pipe.source);
+  for (const auto& [unit, absent] :
+       {std::pair{"matrix", &machine.absent_matrix}, std::pair{"vector", &machine.absent_vector},
+        std::pair{"special", &machine.absent_special}})
+    line(fmt::format("no {} {}", unit, names(absent->types)), absent->source);
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string memories(const Machine& machine, Footnotes& notes) {
   Table table({{"memory", Align::left},
                {"size", Align::right},
@@ -122,6 +165,7 @@ std::string memories(const Machine& machine, Footnotes& notes) {
     const double measured = memory.on_chip ? 0 : machine.measured.bytes_per_second.value;
     std::string marks = notes.mark(memory.bytes.source) +
                         notes.mark(memory.on_chip ? memory.bytes_per_clock.source : memory.bytes_per_second.source);
+    marks += notes.mark(memory.written_per_clock.source) + notes.mark(memory.keeps_results_source);
     if (memory.clock_hz > 0) marks += notes.mark(memory.clock_source);
     table.add_row({memory.usable ? memory.name + " (usable)" : memory.name, bytes_text(memory.bytes.value),
                    speed == 0 ? "" : speed_text(speed), memory.clock_hz == 0 ? "" : speed_text(memory.by_clocks()),
@@ -130,10 +174,19 @@ std::string memories(const Machine& machine, Footnotes& notes) {
   return table.text();
 }
 
+std::string result_cache_text(const Machine& machine) {
+  const machine::ResultCache cache = machine::last_level_cache(machine);
+  if (cache.bytes == 0) return "results leave the chip";
+  return fmt::format("results stay in {} at {}", bytes_text(cache.bytes),
+                     std::isfinite(cache.bytes_per_second) ? speed_text(cache.bytes_per_second) : "no known limit");
+}
+
 std::string effective(const Machine& machine) {
   Table table({{"for bounds", Align::left},
                {"products, tera/s", Align::right},
                {"on", Align::left},
+               {"all units", Align::right},
+               {"sums, tera/s", Align::right},
                {"vector, tera/s", Align::right},
                {"transcendental, tera/s", Align::right}});
   for (const DType dtype : contraction_types) {
@@ -144,12 +197,16 @@ std::string effective(const Machine& machine) {
       const bool first = mode == MathMode::strict;
       table.add_row(
           {is_f32 ? fmt::format("f32, {}", machine::name(mode)) : std::string(machine::name(machine::rate_type(dtype))),
-           figure(2e-12 * best.macs_per_second), best.unit, first ? figure(machine.vector_rate(dtype) / 1e12) : "",
+           figure(2e-12 * best.macs_per_second), best.unit,
+           figure(2e-12 * machine::contraction_rate_all_units(machine, dtype, mode).macs_per_second),
+           figure(1e-12 * machine::sum_rate(machine, machine::rate_type(dtype), mode)),
+           first ? figure(machine.vector_rate(dtype) / 1e12) : "",
            first && is_float(dtype) ? figure(machine.transcendental_rate(dtype) / 1e12) : ""});
     }
   }
-  return table.text() + fmt::format("bandwidth {}, on chip {}, usable cache {}\n", speed_text(machine.bandwidth()),
-                                    bytes_text(machine.on_chip_bytes()), bytes_text(machine.usable_cache_bytes()));
+  return table.text() + fmt::format("bandwidth {}, on chip {}, usable cache {}, {}\n", speed_text(machine.bandwidth()),
+                                    bytes_text(machine.on_chip_bytes()), bytes_text(machine.usable_cache_bytes()),
+                                    result_cache_text(machine));
 }
 
 // One figure of a machine for the comparison; 0: it has none.
@@ -230,6 +287,7 @@ std::string arch_table(const Machine& machine) {
   Footnotes notes;
   std::string text = head(machine, notes);
   text += "\n" + rates(machine, notes);
+  text += issue(machine, notes);
   text += "\n" + memories(machine, notes);
   text += "\n" + effective(machine);
   return text + notes.text();

@@ -1,7 +1,7 @@
 // Text tables with aligned columns, for the terminal.
 //
 // Room report: tables and JSON, as text; nothing is computed that is not shown, and nothing is printed.
-// May use: base, graph, loops/ir, frontend/load, ops/build, ops/catalogue, ops/lower, machine, demand, einsum,
+// May use: base, graph, index, loops/ir, frontend/load, ops/build, ops/catalogue, ops/lower, machine, demand, einsum,
 //   bound.
 #pragma once
 

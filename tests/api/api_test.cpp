@@ -73,14 +73,14 @@ TEST(Api, AnAnalysisOutlivesTheProgramItCameFrom) {
   const auto json = analysis->json(h200(), "", false);
   ASSERT_TRUE(json.ok());
   EXPECT_THAT(*json, HasSubstr("\"program\":\"test.lir\""));
-  EXPECT_EQ(analysis->demand().bytes(), 2 * 6 * 4);
+  EXPECT_EQ(analysis->demand().fused.bytes(), 2 * 6 * 4);
 }
 
 TEST(Api, RetypingChangesACopy) {
   const Program program = loaded(scale);
   const auto half = analyze(program, {.retype = "f32=bf16"});
   ASSERT_TRUE(half.ok());
-  EXPECT_EQ(half->demand().bytes(), 2 * 6 * 2);
+  EXPECT_EQ(half->demand().fused.bytes(), 2 * 6 * 2);
   EXPECT_EQ(program.loops().arrays[program.loops().inputs[0]].dtype, DType::f32);
   EXPECT_FALSE(analyze(program, {.retype = "f32=i64"}).ok());
 }

@@ -151,7 +151,7 @@ inline void run_loops(std::string_view input) {
   LL_CHECK(in_words(verified));
   if (!verified.ok()) return;
   const demand::Analysis analysis = demand::analyze(*program);  // whatever its sizes
-  LL_CHECK(analysis.bytes() >= 0 && analysis.work.total_macs() >= 0);
+  LL_CHECK(analysis.fused.bytes() >= 0 && analysis.fused.work.total_macs() >= 0);
   if (!is_tiny(*program)) return;
   std::vector<Tensor> inputs;
   for (const loops::ArrayId id : program->inputs)

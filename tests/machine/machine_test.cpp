@@ -10,6 +10,7 @@
 
 #include "machine/catalogue.h"
 #include "machine/machine_file.h"
+#include "machine/rates.h"
 
 namespace lightline::machine {
 namespace {
@@ -58,6 +59,11 @@ TEST(Machines, EveryNumberHasASource) {
       for (const Rate& rate : *list) sources.push_back(rate.source);
     }
     for (const MemoryLevel& memory : machine.memories) sources.push_back(memory.bytes.source);
+    for (const Pipe& pipe : machine.pipes) sources.push_back(pipe.source);
+    for (const SourcedNumber* number :
+         {&machine.issue.slots, &machine.issue.max_min, &machine.issue.logic, &machine.issue.integer_add,
+          &machine.issue.emulated_slots, &machine.issue.lookups, &machine.matrix_instruction.least_width})
+      if (number->value > 0) sources.push_back(number->source);
     sources.push_back(machine.device_memory().bytes_per_second.source);
     for (const std::string& source : sources) {
       EXPECT_GT(source.size(), 10U) << source;
@@ -269,6 +275,16 @@ TEST(MachineFile, WhatIsWrittenReadsBackAsTheSameMachine) {
     EXPECT_DOUBLE_EQ(read->bandwidth(), original.bandwidth());
     EXPECT_DOUBLE_EQ(tera(*read, DType::bf16), tera(original, DType::bf16));
     EXPECT_DOUBLE_EQ(read->on_chip_bytes(), original.on_chip_bytes());
+    EXPECT_EQ(read->pipes.size(), original.pipes.size());
+    EXPECT_EQ(read->absent_matrix.types, original.absent_matrix.types);
+    EXPECT_EQ(read->matrix_instruction.block_scales.size(), original.matrix_instruction.block_scales.size());
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::boolean}) {
+      EXPECT_DOUBLE_EQ(contraction_rate_all_units(*read, dtype, MathMode::strict).macs_per_second,
+                       contraction_rate_all_units(original, dtype, MathMode::strict).macs_per_second);
+      EXPECT_DOUBLE_EQ(transcendental_rate_with_emulation(*read, rate_type(dtype)),
+                       transcendental_rate_with_emulation(original, rate_type(dtype)));
+    }
+    EXPECT_DOUBLE_EQ(last_level_cache(*read).bytes_per_second, last_level_cache(original).bytes_per_second);
     EXPECT_DOUBLE_EQ(read->measured.bytes_per_second.value, 1.25e11);
     EXPECT_EQ(read->measured.bytes_per_second.source, "a \"quoted\" source");
   }
@@ -402,6 +418,41 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
        "[[emulation]]\ntype = \"f32\"\nwith = \"tf32\"\nproducts = 3\nsource = \"sheet\"\n\n[[memory]]\nname = "
        "\"DRAM\"",
        "toy.toml:26:8: error: 'emulation[0]' emulates with tf32, which 'matrix' lacks"},
+      {"[matrix]", "[issue]\nslot = { per_unit = 128, source = \"sheet\" }\n\n[matrix]",
+       "toy.toml:19:1: error: unknown key 'slot' in 'issue'\n  hint: did you mean 'slots'?"},
+      {"[matrix]", "[issue]\nslots = { per_unit = 128 }\n\n[matrix]",
+       "toy.toml:19:9: error: 'issue.slots' lacks 'source'"},
+      {"[matrix]", "[issue]\nmax_min = { per_slot = 0, source = \"sheet\" }\n\n[matrix]",
+       "toy.toml:19:24: error: 'issue.max_min.per_slot' must be a positive number, not 0"},
+      {"[vector]", "absent = { types = [\"f16\"], source = \"sheet\" }\n\n[vector]",
+       "toy.toml:21:20: error: 'matrix.absent' names f16, which 'matrix' has"},
+      {"[vector]", "absent = { types = [\"fp8\"], source = \"sheet\" }\n\n[vector]",
+       "toy.toml:21:20: error: 'fp8' in 'matrix.absent' is not a type that has rates\n  hint: did you mean 'f8'?"},
+      {"[vector]", "absent = { types = [\"f8\"] }\n\n[vector]",
+       "toy.toml:21:10: error: 'matrix.absent' lacks 'source'"},
+      {"per_unit = 500, ", "per_unit = 500, values = 250, ",
+       "toy.toml:19:25: error: unknown key 'values' in 'matrix.f16'\n  hint: one of: per_unit, per_clock, tflops, "
+       "at_mhz, source"},
+      {"per_unit = 100, ", "per_unit = 100, values = 101, ",
+       "toy.toml:22:34: error: 'vector.f32' takes more values than it does operations\n  hint: a fused multiply-add is "
+       "two operations on one value"},
+      {"[vector]", "[matrix_instruction]\nleast_width = { rows = 8, source = \"sheet\" }\n\n[vector]",
+       "toy.toml:22:17: error: unknown key 'rows' in 'matrix_instruction.least_width'\n  hint: one of: source, "
+       "columns"},
+      {"[vector]", "[matrix_instruction]\nblock_scales = { mxf8 = 32, source = \"sheet\" }\n\n[vector]",
+       "toy.toml:22:18: error: 'mxf8' in 'matrix_instruction.block_scales' is not a type that has rates\n  hint: did "
+       "you mean 'f8'?"},
+      {"[vector]", "[[pipe]]\nname = \"a\"\nunits = [\"tensor\"]\nsource = \"sheet\"\n\n[vector]",
+       "toy.toml:23:9: error: 'tensor' in 'pipe[0].units' is not a unit\n  hint: one of: matrix, vector"},
+      {"[vector]", "[[pipe]]\nname = \"a\"\nunits = [\"matrix\", \"matrix\"]\nsource = \"sheet\"\n\n[vector]",
+       "toy.toml:23:9: error: two pipes have 'matrix'"},
+      {"[vector]", "[[pipe]]\nname = \"a\"\nunits = []\nsource = \"sheet\"\n\n[vector]",
+       "toy.toml:21:1: error: 'pipe[0]' lacks 'units'\n  hint: name units that take turns: \"matrix\", \"vector f64\""},
+      {"size = { mib = 4, source = \"sheet\" }", "size = { mib = 4, source = \"sheet\" }\nresults = false",
+       "toy.toml:36:11: error: 'memory[1].results' must be a table, not a boolean"},
+      {"size = { gb = 8, source = \"sheet\" }",
+       "size = { gb = 8, source = \"sheet\" }\nwritten = { bytes_per_clock = 8, source = \"sheet\" }",
+       "toy.toml:28:11: error: 'memory[0].written' is for memory on the chip"},
   };
   for (const Broken& broken : cases) {
     std::string text(good);

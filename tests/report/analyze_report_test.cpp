@@ -49,7 +49,7 @@ TEST(AnalyzeReport, Text) {
   a.report.assumptions = {"the weather is fine"};
   EXPECT_EQ(
       to_text(a.report, 10),
-      "layer on Tiny can not run faster than 3.33 us: matrix f16 is the limit.\n"
+      "layer: this arithmetic can not run faster than 3.33 us on Tiny: matrix f16 is the limit.\n"
       "Operator by operator it can not run faster than 4.33 us, 1.30 times that: fusion is worth up to that much.\n"
       "Measured 10 us: 3.00 times the limit, 33.3 % of the speed of light.\n"
       "\n"
@@ -88,7 +88,7 @@ TEST(AnalyzeReport, Json) {
   Analysed a(layer);
   a.report.measured_ms = 0.01;
   a.report.assumptions = {"a \"quoted\" one"};
-  expect_document(to_json(a.report, 10, "", true), "lightline.analyze", 1);
+  expect_document(to_json(a.report, 10, "", true), "lightline.analyze", 2);
   const Json json = a.json();
   EXPECT_EQ(json["program"], "layer");
   EXPECT_EQ(json["arch"], "Tiny");
@@ -114,7 +114,7 @@ TEST(AnalyzeReport, ALineIsOneDocumentOnOneLine) {
   a.report.program = "two\nlines and \xff";
   const std::string line = to_json(a.report, 10, R"("sol_ms":1.5,"arch":"another")", false);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
-  expect_document(line, "lightline.analyze", 1);
+  expect_document(line, "lightline.analyze", 2);
   EXPECT_EQ(parsed(line)["sol_ms"], 1.5);
   EXPECT_EQ(parsed(line)["arch"], "Tiny") << "what is carried replaces nothing";
 }
@@ -127,7 +127,8 @@ TEST(AnalyzeReport, WhatIsCarriedAndIsNotJsonIsLeftOut) {
 TEST(AnalyzeReport, NothingToDo) {
   Analysed a("program p(x: f32[8]) -> (x) { }");
   const std::string text = to_text(a.report, 10);
-  EXPECT_TRUE(text.starts_with("layer on Tiny can not run faster than 0 us: nothing is the limit.\n")) << text;
+  EXPECT_TRUE(text.starts_with("layer: this arithmetic can not run faster than 0 us on Tiny: nothing is the limit.\n"))
+      << text;
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
   EXPECT_EQ(text.find("inf"), std::string::npos) << text;
   a.report.measured_ms = 1;
@@ -139,7 +140,7 @@ TEST(AnalyzeReport, NothingToDo) {
 
 TEST(AnalyzeReport, NansAndInfinitiesStayJson) {
   Analysed a(layer);
-  a.report.bounds.fused_ms = std::numeric_limits<double>::infinity();
+  a.report.bounds.fused.ms = std::numeric_limits<double>::infinity();
   a.report.bounds.intensity = std::nan("");
   a.report.measured_ms = 1;
   EXPECT_EQ(a.json()["program"], "layer");

@@ -47,6 +47,34 @@ TEST(ArchReport, Json) {
   EXPECT_EQ(json["measured"]["bytes_per_s"]["value"], 5e10);
 }
 
+TEST(ArchReport, WhatIsSharedAndIssuedIsShown) {
+  const auto h200 = machine::find_machine("H200");
+  ASSERT_TRUE(h200.ok());
+  const std::string text = arch_table(*h200);
+  for (const std::string_view line :
+       {"\n16896 issue slots per clock [", "\n2 maxima or minima per slot [", "\na transcendental as 4 slots [",
+        "\na matrix instruction computes 8 columns at least [", "\nno block scales [",
+        "\nmatrix, vector f64 take turns (tensor cores and f64 units) [", "\nno vector f8 f4 i4 [",
+        ", results stay in 60 MiB at 4.917 TB/s\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  const Json json = parsed(arch_json(*h200));
+  EXPECT_EQ(json["issue"]["slots_per_clock"]["value"], 16896);
+  EXPECT_EQ(json["pipes"][0]["units"], Json({"matrix", "vector f64"}));
+  EXPECT_EQ(json["matrix_instruction"]["least_width"]["value"], 8);
+  EXPECT_TRUE(json["matrix_instruction"]["block_scales"]["blocks"].empty()) << "known to have none";
+  EXPECT_EQ(json["bounds"]["products_all_units"]["tf32"]["bf16"]["unit"], "matrix bf16 + vector bf16");
+  EXPECT_EQ(json["bounds"]["result_cache"]["bytes"], 60 << 20);
+}
+
+TEST(ArchReport, WhatIsNotStatedIsNull) {
+  const Json json = parsed(arch_json(tiny_machine()));
+  EXPECT_TRUE(json["issue"]["slots_per_clock"].is_null());
+  EXPECT_TRUE(json["matrix_instruction"]["block_scales"].is_null());
+  EXPECT_TRUE(json["absent"]["matrix"].is_null());
+  EXPECT_TRUE(json["bounds"]["result_cache"]["bytes_per_s"].is_null()) << "no known limit";
+  EXPECT_NE(arch_table(tiny_machine()).find("results stay in 1 KiB at no known limit"), std::string::npos);
+}
+
 TEST(ArchReport, EveryBundledMachineGivesValidJson) {
   const auto machines = machine::all_machines();
   ASSERT_TRUE(machines.ok());

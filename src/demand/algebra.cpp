@@ -1,0 +1,624 @@
+#include "demand/algebra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "base/maths.h"
+#include "demand/numbers.h"
+
+namespace lightline::demand {
+namespace {
+
+using loops::Function;
+
+constexpr size_t most_parts = 12;  // of a sum or a product
+constexpr size_t most_cases = 1024;
+constexpr int64_t greatest_denominator = int64_t(1) << 20;
+
+bool is_comparison(Function f) {
+  return f == Function::eq || f == Function::ne || f == Function::lt || f == Function::le || f == Function::gt ||
+         f == Function::ge;
+}
+
+bool commutes(Function f) {
+  return f == Function::eq || f == Function::ne || f == Function::logical_and || f == Function::logical_or ||
+         f == Function::min || f == Function::max || f == Function::fmin || f == Function::fmax ||
+         f == Function::bitand_ || f == Function::bitor_ || f == Function::bitxor_ || f == Function::hypot;
+}
+
+// An order that does not hang on the names of variables more than it must.
+bool comes_before(const Value& a, const Value& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.kind == Value::Kind::number) return a.number < b.number;
+  if (a.term != b.term) return a.term < b.term;
+  if (a.kind == Value::Kind::position) return a.form < b.form;
+  return a.at < b.at;
+}
+
+// A range that splits the cases, none of them in two.
+struct Sorted {
+  size_t dimension = 0;
+  std::vector<size_t> order;
+};
+
+std::optional<Sorted> sorted_along(const Cases& cases) {
+  const size_t rank = cases[0].where.box.size();
+  for (size_t d = 0; d < rank; ++d) {
+    Sorted sorted{d, std::vector<size_t>(cases.size())};
+    std::iota(sorted.order.begin(), sorted.order.end(), size_t(0));
+    std::sort(sorted.order.begin(), sorted.order.end(),
+              [&](size_t a, size_t b) { return cases[a].where.box[d].lo < cases[b].where.box[d].lo; });
+    bool apart = true;
+    for (size_t i = 0; i + 1 < cases.size() && apart; ++i)
+      apart = cases[sorted.order[i]].where.box[d].hi < cases[sorted.order[i + 1]].where.box[d].lo;
+    if (apart) return sorted;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Value> as_position(const Value& value) {
+  if (value.is_position()) return value;
+  if (!value.is_number()) return std::nullopt;
+  for (int64_t denominator = 1; denominator <= greatest_denominator; denominator *= 2) {
+    const double scaled = value.number * double(denominator);
+    if (!(std::abs(scaled) < 1e12)) return std::nullopt;
+    if (scaled != std::floor(scaled)) continue;
+    Value result;
+    result.kind = Value::Kind::position;
+    result.form = Form::of(int64_t(scaled));
+    result.denominator = denominator;
+    return result;
+  }
+  return std::nullopt;
+}
+
+void Algebra::narrow(Cases& value, DType to) {
+  for (Case& one : value)
+    if (one.value.is_element()) one.value.width = narrower(one.value.width, to);
+}
+
+Cases Algebra::cast(const Cases& value, DType from, DType to) {
+  Cases into;
+  const Value zero = Value::of(0);
+  for (const Case& one : value) {
+    const Value* args[] = {&one.value, &zero};
+    if (to == DType::boolean && from != DType::boolean) {
+      call(Function::ne, args, from, to, one.where, into);
+    } else if (one.value.is_number()) {
+      const double number = one.value.number;
+      into.push_back({one.where, Value::of(is_integer(to) && std::abs(number) < 1e15 ? std::trunc(number)
+                                           : is_float(to)                            ? round_to(to, number)
+                                                                                     : number)});
+    } else if (is_float(from) && is_integer(to)) {
+      call(Function::trunc, std::span(args, 1), from, to, one.where, into);
+    } else {
+      into.push_back(one);
+      if (one.value.is_element()) into.back().value.width = narrower(one.value.width, to);
+    }
+  }
+  return into;
+}
+
+bool Algebra::reads_data(const Value& value) const {
+  if (value.is_position()) return atoms_.has_data(value.form);
+  if (!value.is_element()) return false;
+  return terms_[value.term].reads_data ||
+         std::any_of(value.at.begin(), value.at.end(), [&](const Form& form) { return atoms_.has_data(form); });
+}
+
+Value Algebra::moved(const Value& value, std::span<const Form> at) {
+  Value result = value;
+  if (value.is_position()) return Value::position(atoms_.compose(value.form, at, box), value.denominator);
+  for (Form& form : result.at) form = atoms_.compose(form, at, box);
+  return result;
+}
+
+void Algebra::for_each_choice(std::span<const Cases* const> lists,
+                              const std::function<void(const Region&, std::span<const Value* const>)>& visit) {
+  std::vector<const Value*> values(lists.size());
+  size_t left = most_cases * 4;
+  const auto from = [&](const auto& self, size_t depth, const Region& where) -> void {
+    if (where.empty || left == 0) return;
+    if (depth == lists.size()) {
+      --left;
+      visit(where, values);
+      return;
+    }
+    const Cases& cases = *lists[depth];
+    for (const Case& one : cases) {
+      values[depth] = &one.value;
+      if (depth == 0 || &one.where == &where || one.where == where)
+        self(self, depth + 1, one.where);
+      else if (const Region both = index::intersection(where, one.where, atoms_);
+               !both.empty && (both.cuts.size() < 2 || !index::has_no_points(both, atoms_)))
+        self(self, depth + 1, both);
+    }
+  };
+  if (std::any_of(lists.begin(), lists.end(), [](const Cases* cases) { return cases->empty(); })) return;
+  // Two long lists: only neighbours meet.
+  if (lists.size() == 2 && lists[0]->size() > 16 && lists[1]->size() > 16) {
+    if (const auto sorted = sorted_along(*lists[1])) {
+      const size_t d = sorted->dimension;
+      const Cases& others = *lists[1];
+      for (const Case& one : *lists[0]) {
+        values[0] = &one.value;
+        auto at = std::partition_point(sorted->order.begin(), sorted->order.end(),
+                                       [&](size_t i) { return others[i].where.box[d].hi < one.where.box[d].lo; });
+        for (; at != sorted->order.end() && others[*at].where.box[d].lo <= one.where.box[d].hi; ++at) {
+          const Region where = index::intersection(one.where, others[*at].where, atoms_);
+          if (where.empty) continue;
+          values[1] = &others[*at].value;
+          visit(where, values);
+        }
+      }
+      return;
+    }
+  }
+  from(from, 0, Region{});
+}
+
+Cases Algebra::apply(Function function, std::span<const Cases> args, DType type, DType result) {
+  Cases into;
+  std::vector<const Cases*> lists;
+  for (const Cases& list : args) lists.push_back(&list);
+  for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
+    if (into.size() < most_cases) call(function, values, type, result, where, into);
+  });
+  if (into.size() > 1) merge(into);
+  return into;
+}
+
+void Algebra::merge(Cases& cases) {
+  if (cases.size() < 2) return;
+  const size_t rank = cases[0].where.box.size();
+  for (size_t d = 0; d < rank; ++d) {
+    // By everything but this dimension, then by where it starts.
+    std::stable_sort(cases.begin(), cases.end(), [&](const Case& a, const Case& b) {
+      for (size_t i = 0; i < rank; ++i)
+        if (i != d && a.where.box[i] != b.where.box[i]) return a.where.box[i] < b.where.box[i];
+      if (a.where.cuts != b.where.cuts) return a.where.cuts < b.where.cuts;
+      return a.where.box[d].lo < b.where.box[d].lo;
+    });
+    size_t kept = 0;
+    for (size_t i = 1; i < cases.size(); ++i) {
+      Case& last = cases[kept];
+      Case& next = cases[i];
+      Range& own = last.where.box[d];
+      const Range& other = next.where.box[d];
+      bool same = own.step == 1 && other.step == 1 && own.hi + 1 == other.lo && last.where.cuts == next.where.cuts &&
+                  last.value == next.value && last.value.width == next.value.width;
+      for (size_t e = 0; same && e < rank; ++e) same = e == d || last.where.box[e] == next.where.box[e];
+      if (same)
+        own.hi = other.hi;
+      else if (++kept != i)
+        cases[kept] = std::move(next);
+    }
+    cases.resize(kept + 1);
+    if (cases.size() == 1) return;
+  }
+}
+
+void Algebra::split(const Form& form, const Region& where, const std::function<void(const Region&, bool)>& visit) {
+  Region yes = where, no = where;
+  yes.cut(form, atoms_);
+  no.cut(atoms_.sum(Form::of(-1), form, -1), atoms_);
+  if (!yes.empty) visit(yes, true);
+  if (!no.empty) visit(no, false);
+}
+
+void Algebra::compare(Function function, const Value& a, const Value& b, const Region& where, Cases& into) {
+  // a/p ? b/q is a q - b p ? 0
+  const Form difference = atoms_.sum(atoms_.scaled(a.form, b.denominator), b.form, -a.denominator);
+  const Form reverse = atoms_.scaled(difference, -1);
+  const auto put = [&](const Region& region, bool truth) { into.push_back({region, Value::of(truth)}); };
+  switch (function) {
+    case Function::ge: return split(difference, where, put);
+    case Function::le: return split(reverse, where, put);
+    case Function::lt: return split(difference, where, [&](const Region& r, bool truth) { put(r, !truth); });
+    case Function::gt: return split(reverse, where, [&](const Region& r, bool truth) { put(r, !truth); });
+    default: break;
+  }
+  const bool wanted = function == Function::eq;
+  split(difference, where, [&](const Region& region, bool at_least) {
+    if (!at_least) return put(region, !wanted);
+    split(reverse, region, [&](const Region& r, bool equal) { put(r, equal == wanted); });
+  });
+}
+
+bool Algebra::call_on_numbers(Function function, std::span<const Value* const> args, DType type, const Region& where,
+                              Cases& into) {
+  double numbers[3];
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i]->is_number()) return false;
+    numbers[i] = args[i]->number;
+  }
+  const auto value = demand::evaluate(function, std::span(numbers, args.size()), is_integer(type));
+  if (!value) return false;
+  into.push_back({where, Value::of(*value)});
+  return true;
+}
+
+bool Algebra::call_on_positions(Function function, std::span<const Value* const> args, const Region& where,
+                                Cases& into) {
+  if (args.empty() || args.size() > 2) return false;
+  const auto first = as_position(*args[0]);
+  const auto second = args.size() > 1 ? as_position(*args[1]) : std::nullopt;
+  if (!first || (args.size() > 1 && !second)) return false;
+  const Value& a = *first;
+  const auto put = [&](const Region& region, Form form, int64_t denominator) {
+    // Lowest terms
+    int64_t common = std::gcd(denominator, form.constant);
+    for (const auto& [atom, coefficient] : form.terms) common = std::gcd(common, coefficient);
+    if (common > 1) {
+      denominator /= common;
+      form.constant /= common;
+      for (auto& term : form.terms) term.second /= common;
+    }
+    into.push_back({region, Value::position(std::move(form), denominator)});
+    return true;
+  };
+  if (args.size() == 1) {
+    switch (function) {
+      case Function::neg: return put(where, atoms_.scaled(a.form, -1), a.denominator);
+      case Function::abs:
+        split(a.form, where, [&](const Region& region, bool positive) {
+          put(region, positive ? a.form : atoms_.scaled(a.form, -1), a.denominator);
+        });
+        return true;
+      case Function::floor: return put(where, atoms_.quotient(a.form, a.denominator, where.box), 1);
+      case Function::ceil:
+        return put(where, atoms_.scaled(atoms_.quotient(atoms_.scaled(a.form, -1), a.denominator, where.box), -1), 1);
+      case Function::trunc:
+        split(a.form, where, [&](const Region& region, bool positive) {
+          const Form size = positive ? a.form : atoms_.scaled(a.form, -1);
+          const Form whole = atoms_.quotient(size, a.denominator, region.box);
+          put(region, positive ? whole : atoms_.scaled(whole, -1), 1);
+        });
+        return true;
+      case Function::round: return a.denominator == 1 && put(where, a.form, 1);
+      case Function::sign:
+        split(a.form, where, [&](const Region& region, bool at_least) {
+          if (!at_least) return into.push_back({region, Value::of(-1)});
+          split(atoms_.sum(Form::of(-1), a.form), region, [&](const Region& r, bool above) {
+            into.push_back({r, Value::of(above)});
+          });
+        });
+        return true;
+      default: return false;
+    }
+  }
+  const Value& b = *second;
+  const auto over = [&](int64_t factor) {  // a + factor * b
+    return atoms_.sum(atoms_.scaled(a.form, b.denominator), b.form, factor * a.denominator);
+  };
+  if (a.denominator * b.denominator > greatest_denominator * 16) return false;
+  switch (function) {
+    case Function::add: return put(where, over(1), a.denominator * b.denominator);
+    case Function::sub: return put(where, over(-1), a.denominator * b.denominator);
+    case Function::mul:
+      if (b.form.is_constant())
+        return put(where, atoms_.scaled(a.form, b.form.constant), a.denominator * b.denominator);
+      if (a.form.is_constant())
+        return put(where, atoms_.scaled(b.form, a.form.constant), a.denominator * b.denominator);
+      return false;
+    case Function::divide: {
+      if (!b.form.is_constant() || b.form.constant == 0 || std::abs(b.form.constant) > greatest_denominator)
+        return false;
+      const int64_t by = b.form.constant;
+      return put(where, atoms_.scaled(a.form, by > 0 ? b.denominator : -b.denominator), a.denominator * std::abs(by));
+    }
+    case Function::div:
+      if (!b.form.is_constant() || b.form.constant <= 0 || a.denominator * b.denominator != 1) return false;
+      return put(where, atoms_.quotient(a.form, b.form.constant, where.box), 1);
+    case Function::mod:
+    case Function::remainder:
+      if (!b.form.is_constant() || b.form.constant <= 0 || a.denominator * b.denominator != 1) return false;
+      return put(where, atoms_.remainder(a.form, b.form.constant, where.box), 1);
+    case Function::min:
+    case Function::max:
+    case Function::fmin:
+    case Function::fmax: {
+      const bool greater = function == Function::max || function == Function::fmax;
+      split(over(-1), where, [&](const Region& region, bool first_greater) {
+        const Value& chosen = first_greater == greater ? a : b;
+        put(region, chosen.form, chosen.denominator);
+      });
+      return true;
+    }
+    default:
+      if (!is_comparison(function)) return false;
+      compare(function, a, b, where, into);
+      return true;
+  }
+}
+
+bool Algebra::call_logic(Function function, std::span<const Value* const> args, const Region& where, Cases& into) {
+  if (function != Function::logical_and && function != Function::logical_or) return false;
+  const double decides = function == Function::logical_or;
+  for (size_t i = 0; i < 2; ++i) {
+    if (!args[i]->is_number()) continue;
+    into.push_back({where, args[i]->number == decides ? Value::of(decides) : *args[1 - i]});
+    return true;
+  }
+  if (*args[0] == *args[1]) {
+    into.push_back({where, *args[0]});
+    return true;
+  }
+  return false;
+}
+
+bool Algebra::call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into) {
+  if (args[0]->is_number()) {
+    into.push_back({where, args[0]->number != 0 ? *args[1] : *args[2]});
+    return true;
+  }
+  if (*args[1] == *args[2]) {
+    into.push_back({where, *args[1]});
+    return true;
+  }
+  // A choice between something and nothing is a product with a truth.
+  if (args[2]->is_number(0)) {
+    into.push_back({where, product({*args[0], *args[1]}, 1, result)});
+    return true;
+  }
+  if (args[1]->is_number(0)) {
+    const Value* condition[] = {args[0]};
+    const Value opposite = element_of(Function::logical_not, condition, DType::boolean, DType::boolean);
+    into.push_back({where, product({opposite, *args[2]}, 1, result)});
+    return true;
+  }
+  return false;
+}
+
+bool Algebra::call_exponential(Function function, const Value& arg, const Region& where, Cases& into) {
+  if (function != Function::exp && function != Function::exp2) return false;
+  if (!arg.is_element()) return false;
+  const Term& term = terms_[arg.term];
+  if (term.kind != TermKind::sum || !(term.number <= as_good_as_minus_infinity)) return false;
+  into.push_back({where, Value::of(0)});
+  return true;
+}
+
+void Algebra::call(Function function, std::span<const Value* const> args, DType type, DType result, const Region& where,
+                   Cases& into) {
+  box = where.box;
+  if (function == Function::select) {
+    if (call_choice(args, result, where, into)) return;
+  } else if (call_on_numbers(function, args, type, where, into)) {
+    return;
+  } else if (call_on_positions(function, args, where, into)) {
+    return;
+  } else if (call_logic(function, args, where, into)) {
+    return;
+  } else if (args.size() == 1 && call_exponential(function, *args[0], where, into)) {
+    return;
+  }
+  const auto put = [&](Value value) { into.push_back({where, std::move(value)}); };
+  switch (function) {
+    case Function::add: return put(sum({{*args[0], 1}, {*args[1], 1}}, 0, type));
+    case Function::sub: return put(sum({{*args[0], 1}, {*args[1], -1}}, 0, type));
+    case Function::neg: return put(product({*args[0]}, -1, type));
+    case Function::mul: return put(product({*args[0], *args[1]}, 1, type));
+    case Function::divide: {
+      if (args[1]->is_number()) return put(product({*args[0]}, 1 / args[1]->number, type));
+      if (args[0]->is_number(0)) return put(Value::of(0));
+      const Value one = Value::of(1);
+      const Value* reciprocal[] = {&one, args[1]};
+      Value inverse = element_of(Function::divide, reciprocal, type, result);
+      return put(product({*args[0], std::move(inverse)}, 1, type));
+    }
+    case Function::max:
+    case Function::fmax:
+    case Function::min:
+    case Function::fmin: {
+      const double nothing = (function == Function::max || function == Function::fmax) ? -INFINITY : INFINITY;
+      for (size_t i = 0; i < 2; ++i)
+        if (args[i]->is_number(nothing)) return put(*args[1 - i]);
+      if (*args[0] == *args[1]) return put(*args[0]);
+      break;
+    }
+    case Function::pow:
+      if (args[1]->is_number(1)) return put(*args[0]);
+      if (args[1]->is_number(2)) return put(product({*args[0], *args[0]}, 1, type));
+      break;
+    case Function::complex_:
+    case Function::real:
+    case Function::imag:
+    case Function::conj: break;
+    default: break;
+  }
+  Value value = element_of(function, args, type, result);
+  if (result == DType::boolean && !terms_[value.term].reads_data && enumerate(value, where, into)) return;
+  put(std::move(value));
+}
+
+namespace {
+
+void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {
+  std::vector<const Form*> forms;
+  for (const Value* value : values) {
+    if (value->is_position()) forms.push_back(&value->form);
+    for (const Form& form : value->at) forms.push_back(&form);
+  }
+  coordinates.prepare(forms);
+}
+
+}  // namespace
+
+Value Algebra::named(const Value& value, Coordinates& coordinates) {
+  Value result = value;
+  if (value.is_position()) result.form = coordinates.name(value.form);
+  for (Form& form : result.at) form = coordinates.name(form);
+  return result;
+}
+
+Value Algebra::element_of(Function function, std::span<const Value* const> args, DType type, DType result) {
+  std::vector<const Value*> sorted(args.begin(), args.end());
+  if (commutes(function) && comes_before(*sorted[1], *sorted[0])) std::swap(sorted[0], sorted[1]);
+  Term term;
+  term.kind = TermKind::call;
+  term.function = function;
+  term.type = type;
+  Coordinates coordinates(atoms_, 0);
+  prepare(coordinates, sorted);
+  DType width = DType::boolean;
+  for (const Value* arg : sorted) {
+    term.args.push_back({named(*arg, coordinates), 1});
+    term.reads_data |= reads_data(*arg);
+    if (arg->is_element()) width = wider(width, arg->width);
+  }
+  term.rank = coordinates.rank();
+  switch (function) {  // no wider than what they choose from
+    case Function::min:
+    case Function::max:
+    case Function::fmin:
+    case Function::fmax:
+    case Function::abs:
+    case Function::floor:
+    case Function::ceil:
+    case Function::round:
+    case Function::trunc:
+    case Function::sign: term.width = narrower(width, result); break;
+    case Function::select: {
+      DType chosen = DType::boolean;
+      for (size_t i = 1; i < 3; ++i)
+        if (sorted[i]->is_element()) chosen = wider(chosen, sorted[i]->width);
+      term.width = narrower(chosen, result);
+      break;
+    }
+    default: term.width = result;
+  }
+  const DType own = term.width;
+  const TermId id = terms_.intern(std::move(term));
+  return Value::element(id, coordinates.forms(), own);
+}
+
+Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
+  std::vector<Argument> flat;
+  std::vector<uint64_t> spelled;
+  const auto add = [&](const Value& value, double factor) {
+    if (value.is_number()) {
+      number += factor * value.number;
+      return;
+    }
+    for (Argument& known : flat)
+      if (known.value == value) {
+        known.factor += factor;
+        return;
+      }
+    flat.push_back({value, factor});
+  };
+  for (const Argument& arg : args) {
+    if (arg.value.is_number()) {
+      number += arg.factor * arg.value.number;
+      continue;
+    }
+    if (arg.value.is_element()) {
+      const Term& term = terms_[arg.value.term];
+      if (term.kind == TermKind::sum && term.args.size() + flat.size() + args.size() <= most_parts) {
+        const std::vector<Argument> inner = term.args;
+        number += arg.factor * term.number;
+        spelled.push_back(arg.value.term);
+        for (const Argument& one : inner) add(moved(one.value, arg.value.at), arg.factor * one.factor);
+        continue;
+      }
+      if (term.kind == TermKind::product && term.number != 1) {
+        std::vector<Value> factors;
+        const double scale = term.number;
+        for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(moved(one.value, arg.value.at));
+        add(product(std::move(factors), 1, type), arg.factor * scale);
+        continue;
+      }
+    }
+    add(arg.value, arg.factor);
+  }
+  std::erase_if(flat, [](const Argument& arg) { return arg.factor == 0; });
+  if (std::isinf(number) || std::isnan(number)) return Value::of(number);
+  if (flat.empty()) return Value::of(number);
+  if (flat.size() == 1 && number == 0) return product({flat[0].value}, flat[0].factor, type);
+  std::stable_sort(flat.begin(), flat.end(),
+                   [](const Argument& a, const Argument& b) { return comes_before(a.value, b.value); });
+  Term term;
+  term.kind = TermKind::sum;
+  term.type = type;
+  term.number = number;
+  term.width = type;
+  Coordinates coordinates(atoms_, 0);
+  std::vector<const Value*> values;
+  for (const Argument& arg : flat) values.push_back(&arg.value);
+  prepare(coordinates, values);
+  for (const Argument& arg : flat) {
+    term.args.push_back({named(arg.value, coordinates), arg.factor});
+    term.reads_data |= reads_data(arg.value);
+  }
+  term.rank = coordinates.rank();
+  const TermId id = terms_.intern(std::move(term));
+  for (const uint64_t inner : spelled) {
+    auto& list = terms_.at(id).spelled;
+    if (std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
+  }
+  return Value::element(id, coordinates.forms(), type);
+}
+
+Value Algebra::product(std::vector<Value> factors, double number, DType type) {
+  std::vector<Value> flat;
+  std::vector<uint64_t> spelled;
+  DType width = DType::boolean;
+  for (const Value& factor : factors) {
+    if (factor.is_number()) {
+      number *= factor.number;
+      continue;
+    }
+    if (factor.is_element()) {
+      const Term& term = terms_[factor.term];
+      if (term.kind == TermKind::product && term.args.size() + flat.size() + factors.size() <= most_parts) {
+        number *= term.number;
+        spelled.push_back(factor.term);
+        for (const Argument& one : std::vector<Argument>(term.args)) {
+          const Value inner = moved(one.value, factor.at);
+          if (inner.is_number())
+            number *= inner.number;
+          else
+            flat.push_back(inner);
+        }
+        continue;
+      }
+    }
+    flat.push_back(factor);
+  }
+  if (number == 0 || std::isnan(number)) return Value::of(number);
+  if (flat.empty()) return Value::of(number);
+  if (flat.size() == 1 && number == 1) return flat[0];
+  std::stable_sort(flat.begin(), flat.end(), comes_before);
+  Term term;
+  term.kind = TermKind::product;
+  term.type = type;
+  term.number = number;
+  Coordinates coordinates(atoms_, 0);
+  std::vector<const Value*> values;
+  for (const Value& factor : flat) values.push_back(&factor);
+  prepare(coordinates, values);
+  for (const Value& factor : flat) {
+    if (factor.is_element()) width = wider(width, factor.width);
+    term.args.push_back({named(factor, coordinates), 1});
+    term.reads_data |= reads_data(factor);
+  }
+  // A multiple, or a choice by truths, is as wide as what is multiplied.
+  size_t wide = 0;
+  for (const Value& factor : flat) wide += !factor.is_element() || factor.width != DType::boolean;
+  term.width = wide <= 1 ? narrower(width, type) : type;
+  term.rank = coordinates.rank();
+  const DType own = term.width;
+  const TermId id = terms_.intern(std::move(term));
+  for (const uint64_t inner : spelled) {
+    auto& list = terms_.at(id).spelled;
+    if (std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
+  }
+  return Value::element(id, coordinates.forms(), own);
+}
+
+}  // namespace lightline::demand

@@ -1,0 +1,75 @@
+// Functions of values: numbers and formulas of indices are computed, the rest becomes terms.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "demand/terms.h"
+
+namespace lightline::demand {
+
+// Numbers so low that their exponential vanishes, as masks add them.
+inline constexpr double as_good_as_minus_infinity = -1e4;
+
+class Algebra {
+ public:
+  explicit Algebra(Terms& terms) : terms_(terms), atoms_(terms.atoms()) {}
+
+  // The function at every point where all arguments are known. `type` is that of the arguments.
+  Cases apply(loops::Function function, std::span<const Cases> args, DType type, DType result);
+  Cases cast(const Cases& value, DType from, DType to);
+  // Elements hold no more than an array of this type does.
+  static void narrow(Cases& value, DType to);
+
+  // Calls `visit(Region, std::vector<const Value*>)` for every region where one case of each holds.
+  void for_each_choice(std::span<const Cases* const> lists,
+                       const std::function<void(const Region&, std::span<const Value* const>)>& visit);
+
+  // Neighbours with equal values become one.
+  void merge(Cases& cases);
+
+  // At one point of a region. Comparisons of positions split it.
+  void call(loops::Function function, std::span<const Value* const> args, DType type, DType result, const Region& where,
+            Cases& into);
+  Value sum(std::vector<Argument> args, double number, DType type);
+  Value product(std::vector<Value> factors, double number, DType type);
+  bool reads_data(const Value& value) const;
+  // A value of a term, for the coordinates `at` of the term.
+  Value moved(const Value& value, std::span<const Form> at);
+  // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
+  std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);
+
+  // The ranges of the variables that forms are made of; simplifies them.
+  std::vector<Range> box;
+  // Of points that may be evaluated in all.
+  int64_t budget = 1 << 21;
+  std::vector<std::string> given_up;  // what was beyond it
+
+ private:
+  using F = loops::Function;
+  bool call_on_numbers(F function, std::span<const Value* const> args, DType type, const Region& where, Cases& into);
+  bool call_on_positions(F function, std::span<const Value* const> args, const Region& where, Cases& into);
+  bool call_logic(F function, std::span<const Value* const> args, const Region& where, Cases& into);
+  bool call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into);
+  bool call_exponential(F function, const Value& arg, const Region& where, Cases& into);
+  void compare(F function, const Value& a, const Value& b, const Region& where, Cases& into);
+  // Splits a region by whether a form is at least 0.
+  void split(const Form& form, const Region& where, const std::function<void(const Region&, bool)>& visit);
+  Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
+  // A truth that is a formula of indices but no comparison of forms: tried point by point.
+  bool enumerate(const Value& formula, const Region& where, Cases& into);
+  Value named(const Value& value, Coordinates& coordinates);
+  std::optional<double> evaluate(TermId term, const std::vector<int64_t>& at);
+  std::optional<double> evaluate_reduction(const Term& term, const std::vector<int64_t>& at);
+  std::optional<int64_t> evaluate(const Form& form, std::span<const int64_t> at) const;
+
+  Terms& terms_;
+  Atoms& atoms_;
+};
+
+// The position as a value, if it is one: a number too, if it is an integer over a small power of two.
+std::optional<Value> as_position(const Value& value);
+
+}  // namespace lightline::demand

@@ -1,0 +1,161 @@
+#include "demand/builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/maths.h"
+
+namespace lightline::demand {
+
+using loops::ArrayId;
+using loops::Expr;
+using loops::ExprId;
+using loops::ExprKind;
+using loops::IndexId;
+
+NormalForm normal_form(const loops::Program& program, const KnownValues& known, bool borders) {
+  NormalForm form;
+  form.program = &program;
+  Builder(form, program, known, borders).run();
+  return form;
+}
+
+void Builder::run() {
+  form_.arrays.resize(program_.arrays.size());
+  depth_.resize(program_.arrays.size());
+  group_of_.assign(program_.arrays.size(), loops::none);
+  ids_ = loops::statement_ids(program_);
+  hulls_ = hulls_of(program_);
+  for (const ArrayId input : program_.inputs) {
+    const auto found = known_.find(input);
+    define_input(input, found == known_.end() ? nullptr : found->second);
+  }
+  block(program_.statements);
+  form_.given_up = algebra_.given_up;
+}
+
+Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<const IndexId> own, ArrayId made) {
+  Space space;
+  space.reduced = uint32_t(reduced.size());
+  const auto add = [&](IndexId index) {
+    space.values[index] = Form::variable(index::AtomId(space.box.size()));
+    space.box.push_back({0, program_.indices[index].extent - 1, 1});
+  };
+  for (const IndexId index : reduced) add(index);
+  counter_forms_.clear();
+  for (const IndexId index : counters_) {
+    counter_forms_.push_back(Form::variable(index::AtomId(space.box.size())));
+    add(index);
+  }
+  for (size_t d = 0; d < own.size(); ++d) {
+    add(own[d]);
+    if (made != loops::none) space.box.back() = hulls_[made][d];
+  }
+  for (const auto& [index, value] : fixed_) space.values[index] = Form::of(value);
+  return space;
+}
+
+std::vector<Range> Builder::natural(ArrayId array) const {
+  std::vector<Range> box;
+  for (uint32_t i = 0; i < depth_[array]; ++i) box.push_back({0, program_.indices[counters_[i]].extent - 1, 1});
+  box.insert(box.end(), hulls_[array].begin(), hulls_[array].end());
+  return box;
+}
+
+Cases Builder::evaluate(ExprId id, const Space& space) {
+  const Expr& e = program_.exprs[id];
+  switch (e.kind) {
+    case ExprKind::literal: {
+      const double number = number_of(e.literal);
+      return {{space.whole(), Value::of(number)}};
+    }
+    case ExprKind::index: return {{space.whole(), Value::position(space.values.at(e.args[0]))}};
+    case ExprKind::read: return read(e, space);
+    case ExprKind::cast: return algebra_.cast(evaluate(e.args[0], space), program_.exprs[e.args[0]].type, e.target);
+    case ExprKind::call: break;
+  }
+  std::vector<Cases> args;
+  for (const ExprId operand : loops::operands_of(e)) args.push_back(evaluate(operand, space));
+  const size_t typed = e.function == loops::Function::select ? 1 : 0;
+  return algebra_.apply(e.function, args, program_.exprs[e.args[typed]].type, e.type);
+}
+
+Form Builder::subscript(const Value& value, int64_t extent) {
+  if (value.is_number()) return Form::of(int64_t(value.number));
+  if (value.is_position()) return value.form;
+  return atoms_.data(value.term, value.at, extent);
+}
+
+Cases Builder::read(const Expr& e, const Space& space) {
+  const ArrayId array = e.args[0];
+  const Shape& shape = program_.arrays[array].shape;
+  const ExprId* subscripts = loops::subscripts_of(program_, e);
+  Cases into;
+  // Subscripts are mostly single forms.
+  std::vector<Form> forms;
+  std::vector<Cases> lists;
+  bool plain = true;
+  for (uint32_t i = 0; i < e.args[2]; ++i) {
+    const Expr& sub = program_.exprs[subscripts[i]];
+    if (sub.kind == ExprKind::index) {
+      forms.push_back(space.values.at(sub.args[0]));
+      lists.push_back({{space.whole(), Value::position(forms.back())}});
+      continue;
+    }
+    lists.push_back(evaluate(subscripts[i], space));
+    const Cases& cases = lists.back();
+    if (cases.size() == 1 && cases[0].where.cuts.empty() && cases[0].where.box == space.box)
+      forms.push_back(subscript(cases[0].value, shape[i]));
+    else
+      plain = false;
+  }
+  const Expr* fill = e.has_fill ? &e : nullptr;
+  if (plain) {
+    read_at(array, forms, fill, space.whole(), into);
+  } else {
+    std::vector<const Cases*> pointers;
+    for (const Cases& list : lists) pointers.push_back(&list);
+    algebra_.for_each_choice(pointers, [&](const Region& where, std::span<const Value* const> values) {
+      std::vector<Form> at;
+      for (size_t i = 0; i < values.size(); ++i) at.push_back(subscript(*values[i], shape[i]));
+      read_at(array, at, fill, where, into);
+    });
+  }
+  if (into.size() > 1) algebra_.merge(into);
+  return into;
+}
+
+void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Expr* fill, const Region& where,
+                      Cases& into) {
+  const Shape& shape = program_.arrays[array].shape;
+  Region inside = where;
+  if (fill != nullptr) {
+    const double number = number_of(fill->literal);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      for (const Form& condition : {subscripts[d], atoms_.sum(Form::of(shape[d] - 1), subscripts[d], -1)}) {
+        if (inside.empty || atoms_.range(condition, inside.box).lo >= 0) continue;
+        Region outside = inside;
+        outside.cut(atoms_.sum(Form::of(-1), condition, -1), atoms_);
+        if (!outside.empty) into.push_back({std::move(outside), Value::of(number)});
+        inside.cut(condition, atoms_);
+      }
+    }
+  }
+  if (inside.empty) return;
+  const Cases& cases = cases_of(array);
+  std::vector<Form> images(counter_forms_.begin(), counter_forms_.begin() + depth_[array]);
+  images.insert(images.end(), subscripts.begin(), subscripts.end());
+  const std::vector<Range> box = natural(array);
+  algebra_.box = inside.box;
+  for (const Case& one : cases) {
+    Region region = one.where.cuts.empty() && one.where.box == box
+                        ? inside
+                        : index::pull_back(one.where, box, images, inside, atoms_);
+    if (region.empty) continue;
+    algebra_.box = region.box;
+    Value value = algebra_.moved(one.value, images);
+    into.push_back({std::move(region), std::move(value)});
+  }
+}
+
+}  // namespace lightline::demand

@@ -1,0 +1,107 @@
+// Makes the normal form, statement by statement.
+#pragma once
+
+#include "demand/hulls.h"
+#include "demand/normal_form.h"
+
+namespace lightline::demand {
+
+inline double number_of(const loops::Literal& literal) {
+  return literal.kind == loops::Literal::Kind::floating ? literal.floating : double(literal.integer);
+}
+
+class Builder {
+ public:
+  Builder(NormalForm& form, const loops::Program& program, const KnownValues& known, bool borders)
+      : form_(form),
+        program_(program),
+        known_(known),
+        borders_(borders),
+        terms_(form.terms),
+        atoms_(form.terms.atoms()),
+        algebra_(form.terms) {}
+  void run();
+
+ private:
+  // ---- the variables of a statement: reduced ones, then counters of loops around it, then its own loops ----
+  struct Space {
+    std::vector<Range> box;
+    std::unordered_map<loops::IndexId, Form> values;
+    uint32_t reduced = 0;
+    Region whole() const {
+      Region region;
+      region.box = box;
+      for (const Range& range : box) region.empty |= range.hi < range.lo;
+      return region;
+    }
+  };
+  // Of the loops of an array that is made, only as far as it is read.
+  Space space_of(std::span<const loops::IndexId> reduced, std::span<const loops::IndexId> loops,
+                 loops::ArrayId made = loops::none);
+  std::vector<Range> natural(loops::ArrayId array) const;  // of its dimensions, after the counters before them
+
+  // ---- expressions ----
+  Cases evaluate(loops::ExprId id, const Space& space);
+  Cases read(const loops::Expr& e, const Space& space);
+  // What an array is at subscripts; `fill` outside, where it has one.
+  void read_at(loops::ArrayId array, std::span<const Form> subscripts, const loops::Expr* fill, const Region& where,
+               Cases& into);
+  Form subscript(const Value& value, int64_t extent);
+  const Cases& cases_of(loops::ArrayId array);
+
+  // ---- statements ----
+  void block(const std::vector<loops::Statement>& statements);
+  void block_of(const std::vector<loops::Statement>& statements, uint32_t group);  // all of one group
+  void statement(const loops::Compute& node);
+  void statement(const loops::Scatter& node);
+  void statement(const loops::Constant& node);
+  void statement(const loops::Opaque& node);
+  void statement(const loops::Repeat& node);
+  void define(loops::ArrayId array, Cases cases);
+  void forget_view_of(loops::ArrayId array);  // it has new values
+  void define_input(loops::ArrayId array, const Tensor* known);
+  bool define_structure(loops::ArrayId array, const Tensor& values);
+
+  // ---- reductions ----
+  Cases reduced(loops::Reducer reducer, Cases body, const Space& space, DType type);
+  Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
+  void straighten(std::vector<Case>& body, uint32_t reduced);
+  Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
+  std::optional<Value> closed_form(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
+                                   const Region& cell, DType type);
+
+  // ---- running totals, loops ----
+  bool running_total(const loops::Compute& node, const Space& space);
+  void recurrence(const loops::Compute& node, const Space& space);
+  void unroll(const loops::Repeat& node);
+  void loop(const loops::Repeat& node);
+  Cases total_before(const Cases& rest, uint32_t step, int64_t steps);
+  bool reads_array(loops::ExprId id, loops::ArrayId array) const;
+  bool depends_on(const Value& value, const std::vector<TermId>& terms, std::unordered_map<TermId, bool>& seen) const;
+
+  // ---- scatters ----
+  bool scatter_by_formula(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
+  bool solve_equations(Case& one, uint32_t reduced_count);
+  void replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite);
+  void scatter_by_data(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
+
+  NormalForm& form_;
+  const loops::Program& program_;
+  const KnownValues& known_;
+  const bool borders_;
+  Terms& terms_;
+  Atoms& atoms_;
+  Algebra algebra_;
+  std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
+  std::vector<Form> counter_forms_;                    // in the space of the statement at hand
+  std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
+  std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
+  std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
+  std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
+  std::map<std::string, size_t> opaque_by_text_;
+  uint32_t group_ = loops::none;
+  std::vector<uint32_t> group_of_;  // by array
+  std::map<std::pair<uint32_t, loops::ArrayId>, Cases> seen_from_outside_;
+};
+
+}  // namespace lightline::demand

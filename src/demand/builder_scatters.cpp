@@ -1,0 +1,253 @@
+// Scatters: by formulas they are choices and sums, by data they stay what they are.
+#include <algorithm>
+
+#include "demand/builder.h"
+
+namespace lightline::demand {
+
+using loops::ArrayId;
+using loops::Reducer;
+
+namespace {
+
+loops::Function function_of(Reducer reducer) { return loops::combining_function(reducer); }
+
+}  // namespace
+
+void Builder::statement(const loops::Scatter& node) {
+  // The places of the result are its variables; the domain is reduced.
+  Space space = space_of(node.domain, {});
+  for (const int64_t extent : program_.arrays[node.result].shape) space.box.push_back({0, extent - 1, 1});
+  std::vector<Cases> targets;
+  for (const loops::ExprId target : node.target) targets.push_back(evaluate(target, space));
+  const bool by_data = std::any_of(targets.begin(), targets.end(), [&](const Cases& cases) {
+    return cases.empty() ||
+           std::any_of(cases.begin(), cases.end(), [](const Case& one) { return one.value.is_element(); });
+  });
+  if (by_data) return scatter_by_data(node, space, targets);
+  if (scatter_by_formula(node, space, targets)) return;
+  algebra_.given_up.push_back("a scatter whose last write at a place is not plain to see");
+  define(node.result, {});
+}
+
+// Every target is a form. What is combined: the sum over the points that go to a place. What is set: the last one.
+bool Builder::scatter_by_formula(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets) {
+  const uint32_t reduced_count = space.reduced;
+  const size_t before = reduced_count + counters_.size();
+  const Shape& shape = program_.arrays[node.result].shape;
+  Cases body = evaluate(node.body, space);
+  std::vector<const Cases*> lists{&body};
+  for (const Cases& cases : targets) lists.push_back(&cases);
+  Cases placed;
+  algebra_.for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
+    Region region = where;
+    for (size_t d = 0; d < shape.size() && !region.empty; ++d) {
+      const Form at = values[d + 1]->is_number() ? Form::of(int64_t(values[d + 1]->number)) : values[d + 1]->form;
+      region.cut_equal(at, Form::variable(index::AtomId(before + d)), atoms_);
+    }
+    if (!region.empty) placed.push_back({std::move(region), *values[0]});
+  });
+  Region everywhere;
+  everywhere.box.assign(space.box.begin() + reduced_count, space.box.end());
+  for (const Range& range : everywhere.box) everywhere.empty |= range.hi < range.lo;
+  if (everywhere.empty) {
+    define(node.result, {});
+    return true;
+  }
+  Cases init;
+  if (node.init_array == loops::none) {
+    const loops::Expr& literal = program_.exprs[node.init_literal];
+    init.push_back({everywhere, Value::of(number_of(literal.literal))});
+  } else {
+    Space own = space_of({}, {});
+    std::vector<Form> at;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      at.push_back(Form::variable(index::AtomId(counters_.size() + d)));
+      own.box.push_back({0, shape[d] - 1, 1});
+    }
+    read_at(node.init_array, at, nullptr, own.whole(), init);
+  }
+  if (node.reducer != Reducer::set) {
+    // Equations of one variable and a place give the variable; what is left is a sum over windows.
+    for (Case& one : placed) solve_equations(one, reduced_count);
+    std::erase_if(placed, [](const Case& one) { return one.where.empty; });
+    Cases total = reduced(node.reducer, std::move(placed), space, program_.exprs[node.body].type);
+    const Cases args[] = {std::move(init), std::move(total)};
+    const DType type = compute_type(program_.arrays[node.result].dtype);
+    define(node.result, algebra_.apply(function_of(node.reducer), args, type, type));
+    return true;
+  }
+  // Set: each place must have one point at most, or the last one must be plain to see.
+  Cases result;
+  std::vector<Region> taken;
+  const std::vector<Form> shift = [&] {
+    std::vector<Form> forms(space.box.size());
+    for (size_t v = 0; v < forms.size(); ++v)
+      forms[v] = v < reduced_count ? Form{} : Form::variable(index::AtomId(v - reduced_count));
+    return forms;
+  }();
+  for (Case& one : placed) {
+    if (!solve_equations(one, reduced_count)) return false;
+    // What is not determined by the place runs through its range: the last value wins.
+    std::vector<Form> images(space.box.size());
+    for (size_t v = 0; v < images.size(); ++v) images[v] = Form::variable(index::AtomId(v));
+    bool open = false;
+    const auto see = [&](const Form& form) {
+      atoms_.for_each_variable(form, [&](index::AtomId v) { open |= v < reduced_count; });
+    };
+    for (const Form& cut : one.where.cuts) see(cut);
+    if (open) return false;
+    for (uint32_t v = 0; v < reduced_count; ++v) images[v] = Form::of(one.where.box[v].hi);
+    algebra_.box = one.where.box;
+    one.value = algebra_.moved(one.value, images);
+    Region region;
+    region.box.assign(one.where.box.begin() + reduced_count, one.where.box.end());
+    for (const Form& cut : one.where.cuts) region.cut(atoms_.compose(cut, shift, {}), atoms_);
+    for (const Range& range : region.box) region.empty |= range.hi < range.lo;
+    if (region.empty) continue;
+    algebra_.box = region.box;
+    Value value = algebra_.moved(one.value, shift);
+    // Later cases of the domain may write the same place only if they come after: tell them apart or give up.
+    for (const Region& other : taken)
+      if (!index::intersection(other, region, atoms_).empty) return false;
+    taken.push_back(region);
+    result.push_back({std::move(region), std::move(value)});
+  }
+  for (const Case& one : init) {
+    std::vector<Region> left{one.where};
+    for (const Region& region : taken) {
+      std::vector<Region> next;
+      for (const Region& part : left)
+        for (Region& rest : index::difference(part, region, atoms_)) next.push_back(std::move(rest));
+      left = std::move(next);
+      if (left.size() > 4096) return false;
+    }
+    for (Region& region : left) result.push_back({std::move(region), one.value});
+  }
+  define(node.result, std::move(result));
+  return true;
+}
+
+// Uses cuts f >= 0 and -f >= 0 with a reduced variable of factor 1 to replace it by places. False if an equation is
+// left.
+bool Builder::solve_equations(Case& one, uint32_t reduced_count) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const Form& cut : one.where.cuts) {
+      const Form opposite = atoms_.scaled(cut, -1);
+      if (std::find(one.where.cuts.begin(), one.where.cuts.end(), opposite) == one.where.cuts.end()) continue;
+      if (atoms_.has_compound(cut)) continue;
+      uint32_t variable = loops::none;
+      for (const auto& [atom, coefficient] : cut.terms)
+        if (atom < reduced_count && (coefficient == 1 || coefficient == -1)) variable = atom;
+      if (variable == loops::none) {
+        // k v = place + c: digits of the place
+        uint32_t own = loops::none;
+        int open = 0;
+        int64_t factor = 0;
+        for (const auto& [atom, coefficient] : cut.terms)
+          if (atom < reduced_count) {
+            own = atom;
+            factor = coefficient;
+            ++open;
+          }
+        if (open != 1) continue;
+        Form places = atoms_.sum(cut, Form::variable(own), -factor);
+        places = atoms_.scaled(places, factor > 0 ? -1 : 1);
+        const int64_t size = std::abs(factor);
+        replace_variable(one, own, atoms_.quotient(places, size, one.where.box), cut, opposite);
+        const Form rest = atoms_.remainder(places, size, one.where.box);
+        one.where.cut(atoms_.scaled(rest, -1), atoms_);
+      } else {
+        const int64_t unit = cut.coefficient(variable);
+        const Form rest = atoms_.sum(cut, Form::variable(variable), -unit);
+        replace_variable(one, variable, atoms_.scaled(rest, -unit), cut, opposite);
+      }
+      more = true;
+      break;
+    }
+    if (one.where.empty) return true;
+  }
+  return std::none_of(one.where.cuts.begin(), one.where.cuts.end(), [&](const Form& cut) {
+    bool has = false;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { has |= v < reduced_count; });
+    return has;
+  });
+}
+
+void Builder::replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite) {
+  std::vector<Form> images(one.where.box.size());
+  for (size_t v = 0; v < images.size(); ++v) images[v] = Form::variable(index::AtomId(v));
+  images[variable] = by;
+  const Range range = one.where.box[variable];
+  const Form used = cut, reverse = opposite;
+  std::vector<Form> cuts = std::exchange(one.where.cuts, {});
+  one.where.cut(atoms_.sum(Form::of(-range.lo), by), atoms_);
+  one.where.cut(atoms_.sum(Form::of(range.hi), by, -1), atoms_);
+  for (const Form& other : cuts)
+    if (other != used && other != reverse) one.where.cut(atoms_.compose(other, images, one.where.box), atoms_);
+  algebra_.box = one.where.box;
+  one.value = algebra_.moved(one.value, images);
+  one.where.box[variable] = {0, 0, 1};
+}
+
+void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets) {
+  const uint32_t reduced_count = space.reduced;
+  const Shape& shape = program_.arrays[node.result].shape;
+  Term term;
+  term.kind = TermKind::scatter;
+  term.reducer = node.reducer;
+  term.rank = uint32_t(counters_.size() + shape.size());
+  term.type = compute_type(program_.arrays[node.result].dtype);
+  term.width = program_.arrays[node.result].dtype;
+  term.reads_data = true;
+  term.array = uint32_t(form_.scatters.size());
+  // Of the body: reduced variables, then the coordinates. Places that are formulas tell which points are wanted.
+  Cases body = evaluate(node.body, space);
+  std::vector<const Cases*> lists{&body};
+  for (const Cases& cases : targets) lists.push_back(&cases);
+  ScatterParts parts;
+  const size_t before = reduced_count + counters_.size();
+  algebra_.for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
+    Region region = where;
+    std::vector<Value> at;
+    for (size_t d = 0; d < shape.size() && !region.empty; ++d) {
+      const Value& value = *values[d + 1];
+      if (value.is_element())
+        at.push_back(value);
+      else
+        region.cut_equal(value.is_number() ? Form::of(int64_t(value.number)) : value.form,
+                         Form::variable(index::AtomId(before + d)), atoms_);
+    }
+    if (region.empty) return;
+    term.body.push_back({region, *values[0]});
+    parts.indices.push_back(std::move(at));
+  });
+  for (uint32_t r = 0; r < reduced_count; ++r) term.reduced.push_back(space.box[r]);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool data =
+        std::any_of(targets[d].begin(), targets[d].end(), [](const Case& one) { return one.value.is_element(); });
+    parts.by_data.push_back(data || targets[d].empty());
+  }
+  parts.extents = shape;
+  if (node.init_array != loops::none) {
+    Space own = space_of({}, {});
+    std::vector<Form> at;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      at.push_back(Form::variable(index::AtomId(counters_.size() + d)));
+      own.box.push_back({0, shape[d] - 1, 1});
+    }
+    read_at(node.init_array, at, nullptr, own.whole(), parts.init);
+  }
+  form_.scatters.push_back(std::move(parts));
+  const TermId id = terms_.add(std::move(term));
+  Region whole;
+  whole.box.assign(space.box.begin() + reduced_count, space.box.end());
+  for (const Range& range : whole.box) whole.empty |= range.hi < range.lo;
+  if (whole.empty) return define(node.result, {});
+  std::vector<Form> forms;
+  for (size_t v = 0; v < whole.box.size(); ++v) forms.push_back(Form::variable(index::AtomId(v)));
+  define(node.result, {{whole, Value::element(id, forms, program_.arrays[node.result].dtype)}});
+}
+
+}  // namespace lightline::demand

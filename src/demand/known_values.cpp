@@ -1,0 +1,137 @@
+#include "demand/known_values.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace lightline::demand {
+namespace {
+
+constexpr int64_t most_elements = int64_t(1) << 24;
+constexpr size_t most_values = 4;
+constexpr size_t most_runs = 1024;
+
+struct Run {
+  int64_t lo, hi;
+  double number;
+  bool operator==(const Run&) const = default;
+};
+using Row = std::vector<Run>;
+
+// Rows of a matrix in which one value holds the part between two lines of slope 1, or -1, and another the rest.
+class Band {
+ public:
+  static std::optional<Cases> of(const std::vector<Row>& rows, int64_t columns, Atoms& atoms) {
+    std::set<double> values;
+    for (const Row& row : rows) {
+      if (row.size() > 3 || (row.size() == 3 && row[0].number != row[2].number)) return std::nullopt;
+      for (const Run& run : row) values.insert(run.number);
+    }
+    if (values.size() != 2) return std::nullopt;
+    for (const double inner : values)
+      for (const int64_t slope : {1, -1})
+        if (auto found = between(rows, columns, inner, *values.begin() == inner ? *values.rbegin() : *values.begin(),
+                                 slope, atoms))
+          return found;
+    return std::nullopt;
+  }
+
+ private:
+  static std::optional<Cases> between(const std::vector<Row>& rows, int64_t columns, double inner, double outer,
+                                      int64_t slope, Atoms& atoms) {
+    // The part of `inner` in row i is [slope i + low, slope i + high], as far as there are columns.
+    std::optional<int64_t> low, high;
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (const Run& run : rows[i]) {
+        if (run.number != inner) continue;
+        if (run.lo > 0) low = run.lo - slope * int64_t(i);
+        if (run.hi + 1 < columns) high = run.hi - slope * int64_t(i);
+      }
+    if (!low && !high) return std::nullopt;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int64_t from = low ? std::max<int64_t>(0, slope * int64_t(i) + *low) : 0;
+      const int64_t to = high ? std::min(columns - 1, slope * int64_t(i) + *high) : columns - 1;
+      int parts = 0;
+      for (const Run& run : rows[i])
+        if (run.number == inner) {
+          ++parts;
+          if (run.lo != from || run.hi != to) return std::nullopt;
+        }
+      if (parts != (from <= to ? 1 : 0)) return std::nullopt;
+    }
+    Region whole;
+    whole.box = {{0, int64_t(rows.size()) - 1, 1}, {0, columns - 1, 1}};
+    Region inside = whole;
+    if (low) inside.cut({-*low, {{0, -slope}, {1, 1}}}, atoms);
+    if (high) inside.cut({*high, {{0, slope}, {1, -1}}}, atoms);
+    Cases cases;
+    for (Region& region : index::difference(whole, inside, atoms))
+      cases.push_back({std::move(region), Value::of(outer)});
+    cases.push_back({std::move(inside), Value::of(inner)});
+    return cases;
+  }
+};
+
+}  // namespace
+
+Cases structure_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms) {
+  int64_t size = 1;
+  for (const int64_t extent : extents) {
+    if (extent <= 0 || size > most_elements / extent) return {};
+    size *= extent;
+  }
+  const int64_t columns = extents.empty() ? 1 : extents.back();
+  std::set<double> values;
+  std::vector<Row> rows;
+  size_t runs = 0;
+  for (int64_t first = 0; first < size; first += columns) {
+    Row row;
+    for (int64_t c = 0; c < columns; ++c) {
+      const double number = number_at(first + c);
+      if (!row.empty() && row.back().number == number) {
+        row.back().hi = c;
+        continue;
+      }
+      if (values.insert(number).second && values.size() > most_values) return {};
+      row.push_back({c, c, number});
+      if (++runs > most_runs * 64) return {};
+    }
+    rows.push_back(std::move(row));
+  }
+  const size_t rank = extents.size();
+  if (rank == 0) return {{Region{}, Value::of(number_at(0))}};
+  // The last two dimensions, by themselves: one matrix for all that come before
+  if (rank >= 2) {
+    const size_t height = size_t(extents[rank - 2]);
+    bool repeats = true;
+    for (size_t i = height; i < rows.size() && repeats; ++i) repeats = rows[i] == rows[i % height];
+    if (repeats)
+      if (auto band = Band::of(std::vector<Row>(rows.begin(), rows.begin() + int64_t(height)), columns, atoms)) {
+        Cases cases;
+        std::vector<Form> images{Form::variable(index::AtomId(rank - 2)), Form::variable(index::AtomId(rank - 1))};
+        Region whole = Region::whole(extents);
+        std::vector<Range> natural(whole.box.end() - 2, whole.box.end());
+        for (const Case& one : *band)
+          cases.push_back({index::pull_back(one.where, natural, images, whole, atoms), one.value});
+        return cases;
+      }
+  }
+  // Boxes: equal rows that follow each other are one, dimension by dimension.
+  Cases cases;
+  std::vector<int64_t> at(rank, 0);
+  for (const Row& row : rows) {
+    for (const Run& run : row) {
+      Region region;
+      for (size_t d = 0; d + 1 < rank; ++d) region.box.push_back({at[d], at[d], 1});
+      region.box.push_back({run.lo, run.hi, 1});
+      cases.push_back({std::move(region), Value::of(run.number)});
+    }
+    for (size_t d = rank - 1; d-- > 0;) {
+      if (++at[d] < extents[d]) break;
+      at[d] = 0;
+    }
+  }
+  return cases;
+}
+
+}  // namespace lightline::demand

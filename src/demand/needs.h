@@ -1,0 +1,162 @@
+// What outputs need of every term, from the outputs backwards, and the work and the bytes of it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "demand/normal_form.h"
+#include "demand/work.h"
+
+namespace lightline::demand {
+
+// Whose implementation is priced.
+enum class Tier : uint8_t {
+  floor,    // any, on the data that suit it best
+  fused,    // one that computes every term once, on data in general position
+  unfused,  // operator by operator; the normal form has borders
+};
+
+// Something that counts less than it might, and why.
+struct GivenUp {
+  std::string reason;
+  uint32_t statement = loops::none;
+};
+
+// Bytes by who moves them. Without borders there is one group.
+struct GroupTraffic {
+  double operand_bytes = 0;
+  double result_bytes = 0;
+};
+
+class Needs {
+ public:
+  Needs(NormalForm& form, Tier tier);
+  void run();
+
+  // ---- results ----
+  double input_bytes = 0;
+  double output_bytes = 0;
+  std::map<uint32_t, Work> work;              // by statement
+  std::map<uint32_t, GroupTraffic> traffic;   // by group (salt); unfused only
+  std::map<loops::ArrayId, double> expected;  // inputs read by data: elements in general position
+  std::map<loops::ArrayId, double> least;     // and the least that any data could touch
+  std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
+  const std::vector<std::vector<Region>>& of_terms() const { return needed_; }
+
+ private:
+  const Term& term(TermId id) const { return form_.terms[id]; }
+
+  // ---- demand ----
+  void need_outputs();
+  void need(const Value& value, const Region& region);
+  void need_indices(const Form& form, const Region& region);
+  void count_outputs();
+  bool is_update_of(const Value& value, loops::ArrayId input) const;
+  uint32_t group_of(loops::ArrayId array) const;
+  void visit(TermId id);
+  void visit_reduction(TermId id);
+  void visit_opaque(TermId id);
+  void visit_scatter(TermId id);
+  void visit_cases(TermId id);
+  void visit_loop(size_t loop);
+  std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);
+  std::vector<std::vector<Region>> seeds_of(const Loop& loop, const std::vector<std::vector<Region>>& carried);
+
+  // ---- work ----
+  double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
+  void count_uses();
+  Work& work_of(TermId id) { return work[term(id).statement]; }
+  DType vector_type(TermId id) const;
+  void count_call(TermId id);
+  void count_sum(TermId id);
+  void count_product(TermId id);
+  bool is_outer_product(const Term& product) const;
+  // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
+  const std::vector<uint32_t>& mirror_of(TermId id);
+  double distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
+  bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
+  // The element that a function of one variable is of, and whether it has a transcendental on the way.
+  struct Root {
+    TermId term = no_term;
+    bool transcendental = false;
+    int steps = 0;
+  };
+  Root root_of(TermId id);
+
+  // ---- contractions ----
+  struct Factor {
+    Value value;
+    uint64_t variables = 0;
+    bool formula = false;
+  };
+  struct Network {
+    Region region;  // of its variables: reduced ones first
+    std::vector<Factor> factors;
+    uint32_t coordinates = 0;  // the first variable that is a coordinate
+    uint64_t summed = 0;       // variables that are summed
+    DType width = DType::f64;  // of what becomes of the result
+    int absorbed = 0;
+    bool one_hot = false;
+  };
+  // `results` is how many sums there are; they are counted when first asked for.
+  struct Results {
+    const std::vector<Region>& regions;
+    double count = -1;
+  };
+  void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
+  void absorb(Network& network);
+  // Every variable that is read by digits becomes its digits.
+  void split_digits(Network& network);
+  // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
+  void take_one_hot(Network& network);
+  // Two elements of one term with nothing else that tells them apart
+  bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
+  void price(Network& network, TermId owner, Results& results);
+  void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
+  double cheapest_order(const Network& network, const std::vector<size_t>& inner);
+  double transform_share(const Network& network, const std::vector<size_t>& inner) const;
+  uint64_t variables_of(const Value& value) const;
+  DType product_type(const Network& network, const std::vector<size_t>& inner) const;
+  void settle_pairs();
+
+  NormalForm& form_;
+  Atoms& atoms_;
+  Algebra algebra_;
+  const Tier tier_;
+  const index::Data data_;
+  bool counting_ = true;
+  std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
+  std::vector<uint32_t> uses_;
+  std::vector<DType> used_width_;  // by term: the widest type that anybody wants of it
+  std::vector<TermId> changed_;    // scatters of which only the changes are returned
+  std::vector<Root> roots_;
+  std::vector<bool> rooted_;
+  std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
+  std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
+  std::vector<size_t> loop_at_;     // by last term of its body
+  // Products of two elements: where in the coordinates of both.
+  struct Pair {
+    std::vector<Region> regions;
+    uint32_t split = 0;  // coordinates of the first
+    bool alike = false;  // both are elements of one term: a pair and its mirror are the same product
+    bool mirrored = true;
+    DType type = DType::f32;
+    double transformed = 1;
+    TermId owner = no_term;
+    bool owner_mirrors = false;
+    double owner_share = 1;
+  };
+  std::map<std::vector<uint64_t>, Pair> pairs_;
+  struct Written {
+    std::vector<Region> regions;
+    double bits = 0;
+  };
+  std::map<TermId, Written> written_;
+  std::map<TermId, std::vector<Region>> stored_;  // unfused: what other groups or the caller take of a term
+  std::map<uint32_t, double> returned_bytes_;     // unfused: by group
+};
+
+}  // namespace lightline::demand

@@ -1,0 +1,553 @@
+// Sums of products: what is summed over, in the cheapest order, each product once.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/maths.h"
+#include "demand/needs.h"
+#include "index/digits.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+namespace {
+
+constexpr size_t most_factors = 10;
+constexpr int most_absorbed = 6;
+
+uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
+
+// To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
+// share what they have in common; how much they then need at the least is not known, but half of what they are.
+double additions(double points, double values, double results) {
+  const double apart = std::max(0.0, points - results);
+  return points <= values ? apart : std::min(apart, std::max(values, results) / 2);
+}
+
+}  // namespace
+
+uint64_t Needs::variables_of(const Value& value) const {
+  uint64_t set = 0;
+  const auto see = [&](index::AtomId variable) { set |= bit(variable); };
+  if (value.is_position()) atoms_.for_each_variable(value.form, see);
+  for (const Form& form : value.at) atoms_.for_each_variable(form, see);
+  return set;
+}
+
+void Needs::visit_reduction(TermId id) {
+  const std::vector<Region> regions = needed_[id];
+  const Term made = term(id);
+  const uint32_t reduced = uint32_t(made.reduced.size());
+  const bool sums = made.reducer == Reducer::sum;
+  const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
+  std::vector<Region> values;
+  double points = 0;
+  Results results{regions};
+  for (const Case& one : made.body)
+    for (const Region& region : regions) {
+      Region where = one.where;
+      where.samples = region.samples;
+      bool sure = true;
+      for (index::Sample& sample : where.samples) {
+        for (const Form& cut : one.where.cuts)
+          atoms_.for_each_variable(cut, [&](index::AtomId v) { sure &= v != reduced + sample.coordinate; });
+        sample.coordinate += reduced;
+      }
+      if (!sure) continue;
+      for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
+      std::vector<Form> shift(region.box.size());
+      for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
+      std::vector<Form> cuts = std::exchange(where.cuts, {});
+      for (const Form& cut : cuts) where.cut(cut, atoms_);
+      for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
+      if (where.empty) continue;
+      if (sums ||
+          (made.reducer == Reducer::any && one.value.is_element() && term(one.value.term).kind == TermKind::call &&
+           term(one.value.term).function == loops::Function::logical_and)) {
+        uint64_t summed = 0;
+        for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
+        expand(one.value, where, summed, narrower(made.width, used_width_[id]), id, results);
+        continue;
+      }
+      if (tier_ == Tier::floor && logic) continue;
+      need(one.value, where);
+      if (!counting_) continue;
+      points += index::count(where, atoms_, data_);
+      if (one.value.is_element())
+        for (Region& mapped : index::image(where, one.value.at, atoms_)) values.push_back(std::move(mapped));
+    }
+  if (!counting_ || tier_ == Tier::floor || !made.reads_data || points == 0) return;
+  const double different = values.empty() ? 0 : count(values);
+  const double operations = additions(points, different, count(regions));
+  work_of(id).vector_ops[made.type] += operations * 0.5 * (made.type == DType::boolean ? 1.0 / 32 : 1);
+}
+
+// What is summed, as products of factors.
+void Needs::expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner,
+                   Results& results) {
+  Network network;
+  network.region = region;
+  network.summed = summed;
+  network.coordinates = uint32_t(std::popcount(summed));
+  network.width = width;
+  if (value.is_element()) {
+    const Term made = term(value.term);
+    algebra_.box = region.box;
+    const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
+    if (made.kind == TermKind::product || both) {
+      for (const Argument& arg : made.args) {
+        Value factor = algebra_.moved(arg.value, value.at);
+        if (!factor.is_number())
+          network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
+      }
+      price(network, owner, results);
+      return;
+    }
+    if (made.kind == TermKind::sum && uses_[value.term] <= 1) {
+      // x a + x b is x (a + b): for the floor, products that share a factor are one.
+      std::vector<Value> shared;
+      const bool was = counting_;
+      for (const Argument& arg : made.args) {
+        const Value part = algebra_.moved(arg.value, value.at);
+        std::vector<Value> factors{part};
+        if (part.is_element() && term(part.term).kind == TermKind::product) {
+          factors.clear();
+          for (const Argument& inner : std::vector<Argument>(term(part.term).args))
+            factors.push_back(algebra_.moved(inner.value, part.at));
+        }
+        const bool again =
+            tier_ == Tier::floor && std::any_of(factors.begin(), factors.end(), [&](const Value& factor) {
+              return std::find(shared.begin(), shared.end(), factor) != shared.end();
+            });
+        counting_ = was && !again;
+        expand(part, region, summed, width, owner, results);
+        counting_ = was;
+        shared.insert(shared.end(), factors.begin(), factors.end());
+      }
+      return;
+    }
+  }
+  network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
+  price(network, owner, results);
+}
+
+// A factor that is itself a sum of products, made for this alone, joins: the order is then free.
+void Needs::absorb(Network& network) {
+  for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element() || uses_[value.term] > 1) continue;
+    const Term inner = term(value.term);
+    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
+    const Value body = inner.body[0].value;
+    if (!body.is_element()) continue;
+    const Term product = term(body.term);
+    if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) continue;
+    if (network.region.box.size() + inner.reduced.size() > 60) continue;
+    // Where it is read in windows or by digits its elements are shared, which an order can not tell.
+    uint64_t seen = 0;
+    const bool plain = std::all_of(value.at.begin(), value.at.end(), [&](const Form& form) {
+      if (form.is_constant()) return true;
+      const uint64_t own =
+          form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 && index::is_variable(form.terms[0].first)
+              ? bit(form.terms[0].first)
+              : 0;
+      const bool fresh = own != 0 && (seen & own) == 0;
+      seen |= own;
+      return fresh;
+    });
+    if (!plain) continue;
+    // Its reduced variables come last; its coordinates are where it is read.
+    const size_t first = network.region.box.size();
+    std::vector<Form> images;
+    for (size_t r = 0; r < inner.reduced.size(); ++r) {
+      images.push_back(Form::variable(index::AtomId(first + r)));
+      network.region.box.push_back(inner.body[0].where.box[r]);
+      network.summed |= bit(first + r);
+    }
+    images.insert(images.end(), value.at.begin(), value.at.end());
+    for (const Form& cut : inner.body[0].where.cuts)
+      network.region.cut(atoms_.compose(cut, images, network.region.box), atoms_);
+    algebra_.box = network.region.box;
+    const Value moved = algebra_.moved(body, images);
+    network.factors.erase(network.factors.begin() + int64_t(i));
+    for (const Argument& arg : product.args) {
+      Value factor = algebra_.moved(arg.value, moved.at);
+      if (!factor.is_number()) network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
+    }
+    ++network.absorbed;
+    i = SIZE_MAX;  // from the start
+  }
+}
+
+DType Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
+  // Truths multiply with anything; formulas can be as narrow as what they meet.
+  DType widest = DType::boolean;
+  std::vector<DType> widths;
+  for (const size_t i : inner) {
+    const Factor& factor = network.factors[i];
+    if (factor.formula || !factor.value.is_element()) continue;
+    widths.push_back(factor.value.width);
+  }
+  std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
+  if (widths.empty()) return network.width;
+  widest = widths[std::min<size_t>(1, widths.size() - 1)];
+  // A factor that meets a narrow one in a sum of which no more is wanted could be as narrow.
+  if (is_float(network.width) && narrower(widths[0], network.width) == widths[0])
+    widest = narrower(widest, network.width);
+  return widest;
+}
+
+// With windows, transforms need as many products as a window moves on.
+double Needs::transform_share(const Network& network, const std::vector<size_t>& inner) const {
+  double share = 1;
+  for (size_t r = 0; r < network.region.box.size(); ++r) {
+    if ((network.summed & bit(r)) == 0) continue;
+    const double taps = double(network.region.box[r].count());
+    for (const size_t i : inner)
+      for (const Form& form : network.factors[i].value.at) {
+        const int64_t own = form.coefficient(index::AtomId(r));
+        if (own == 0 || form.terms.size() < 2) continue;
+        int64_t step = 0;
+        for (const auto& [atom, coefficient] : form.terms)
+          if (index::is_variable(atom) && (network.summed & bit(atom)) == 0)
+            step = step == 0 ? std::abs(coefficient) : std::min(step, std::abs(coefficient));
+        if (step == 0) continue;
+        // Steps of the window in units of its taps
+        const double moves = std::max(1.0, double(step) / double(std::abs(own)));
+        share = std::min(share, share * std::min(1.0, moves / taps));
+        break;
+      }
+  }
+  return share;
+}
+
+void Needs::split_digits(Network& network) {
+  std::vector<Form> forms;
+  bool digits = false;
+  for (const Factor& factor : network.factors) {
+    if (factor.value.is_position()) forms.push_back(factor.value.form);
+    forms.insert(forms.end(), factor.value.at.begin(), factor.value.at.end());
+  }
+  for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
+  if (!digits) return;
+  const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
+  if (parts[0].size() != 1) return;
+  const index::AffinePart& part = parts[0][0];
+  if (part.piece.box.size() > 60) return;
+  Region region;
+  region.box = part.piece.box;
+  region.samples = part.samples;
+  for (const index::HalfSpace& cut : part.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms) form.terms.emplace_back(index::AtomId(variable), coefficient);
+    region.cut(std::move(form), atoms_);
+  }
+  uint64_t summed = 0;
+  for (size_t v = 0; v < part.origin.size(); ++v)
+    if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
+  size_t next = 0;
+  for (Factor& factor : network.factors) {
+    if (factor.value.is_position()) factor.value.form = part.forms[next++];
+    for (Form& form : factor.value.at) form = part.forms[next++];
+    factor.variables = variables_of(factor.value);
+  }
+  network.region = std::move(region);
+  network.summed = summed;
+}
+
+void Needs::take_one_hot(Network& network) {
+  for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element()) continue;
+    const Term test = term(value.term);
+    if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
+    algebra_.box = network.region.box;
+    Value place = algebra_.moved(test.args[0].value, value.at), element = algebra_.moved(test.args[1].value, value.at);
+    if (!place.is_position()) std::swap(place, element);
+    if (!place.is_position() || !element.is_element() || place.denominator != 1) continue;
+    const uint64_t told = variables_of(element);
+    for (const auto& [variable, coefficient] : Form(place.form).terms) {
+      if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0)
+        continue;
+      const bool cut = std::any_of(network.region.cuts.begin(), network.region.cuts.end(), [&](const Form& form) {
+        bool has = false;
+        atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
+        return has;
+      });
+      const bool sampled = std::any_of(network.region.samples.begin(), network.region.samples.end(),
+                                       [&](const index::Sample& sample) { return sample.coordinate == variable; });
+      if (cut || sampled) continue;
+      // coefficient * variable + rest = element
+      need(element, network.region);
+      const Form rest = atoms_.sum(place.form, Form::variable(variable), -coefficient);
+      const Form number = atoms_.data(element.term, element.at, network.region.box[variable].hi + 1);
+      std::vector<Form> images;
+      for (size_t v = 0; v < network.region.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+      images[variable] = atoms_.scaled(atoms_.sum(number, rest, -1), coefficient);
+      network.region.box[variable] = {0, 0, 1};
+      network.summed &= ~bit(variable);
+      network.factors.erase(network.factors.begin() + int64_t(i));
+      algebra_.box = network.region.box;
+      for (Factor& factor : network.factors) {
+        factor.value = algebra_.moved(factor.value, images);
+        factor.variables = variables_of(factor.value);
+      }
+      network.one_hot = true;
+      i = SIZE_MAX;
+      break;
+    }
+  }
+}
+
+bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const {
+  for (const size_t i : inner)
+    for (const size_t j : inner) {
+      if (j >= i) break;
+      const Factor &x = network.factors[i], &y = network.factors[j];
+      if (!x.value.is_element() || !y.value.is_element() || x.value.term != y.value.term || x.value.at == y.value.at)
+        continue;
+      const uint64_t both = x.variables & y.variables;
+      const bool alone = std::all_of(inner.begin(), inner.end(), [&](size_t k) {
+        return k == i || k == j || (network.factors[k].variables & ~both) == 0;
+      });
+      if (!alone) continue;
+      a = j;
+      b = i;
+      return true;
+    }
+  return false;
+}
+
+void Needs::price(Network& network, TermId owner, Results& results) {
+  if (tier_ == Tier::floor) {
+    // Truths may all be false: then nothing else is needed.
+    const auto truth = std::find_if(network.factors.begin(), network.factors.end(), [](const Factor& factor) {
+      return !factor.formula && factor.value.is_element() && factor.value.width == DType::boolean;
+    });
+    if (truth != network.factors.end()) return need(truth->value, network.region);
+  }
+  take_one_hot(network);
+  absorb(network);
+  split_digits(network);
+  for (const Factor& factor : network.factors) need(factor.value, network.region);
+  if (!counting_) return;
+  const bool counts = term(owner).reads_data;
+  if (!counts) return;
+  const bool elementwise = network.summed == 0;
+  std::vector<size_t> inner, formulas;
+  uint64_t data_variables = 0;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    const Factor& factor = network.factors[i];
+    if (!elementwise && (factor.variables & network.summed) == 0) continue;  // leaves the sum
+    if (factor.formula) {
+      formulas.push_back(i);
+      continue;
+    }
+    inner.push_back(i);
+    data_variables |= factor.variables;
+  }
+  if (inner.empty()) {
+    // Only truths that data tell were summed: counting them.
+    if (network.one_hot && tier_ != Tier::floor)
+      work_of(owner).sums[term(owner).type] += index::count(network.region, atoms_, data_);
+    return;
+  }
+  const bool one = inner.size() == 1;
+  // Formulas are known before: together they are one factor, unless a single element of data takes them along.
+  for (const size_t i : formulas) {
+    const bool taken = !one && std::any_of(inner.begin(), inner.end(), [&](size_t k) {
+      return (network.factors[i].variables & ~network.factors[k].variables) == 0;
+    });
+    if (!taken && (inner.size() == 1 ||
+                   std::none_of(inner.begin(), inner.end(), [&](size_t k) { return network.factors[k].formula; })))
+      inner.push_back(i);
+  }
+  if (inner.size() == 1) {
+    if (tier_ == Tier::floor) return;
+    const Value& value = network.factors[inner[0]].value;
+    const auto mapped = index::image(network.region, value.at, atoms_);
+    const double values = mapped.empty() ? 0 : count(mapped);
+    const double points = index::count(network.region, atoms_, data_);
+    if (results.count < 0) results.count = count(results.regions);
+    work_of(owner).sums[term(owner).type] += additions(points, values, results.count);
+    return;
+  }
+  const double share = transform_share(network, inner);
+  // Variables that one factor has alone are summed before.
+  uint64_t shared = 0;
+  for (size_t v = 0; v < network.region.box.size(); ++v) {
+    if ((network.summed & bit(v)) == 0) continue;
+    int has = 0;
+    for (const size_t i : inner) has += (network.factors[i].variables & bit(v)) != 0;
+    if (has > 1) shared |= bit(v);
+  }
+  const bool alone = (network.summed & ~shared & data_variables) != 0;
+  if (inner.size() == 2 && !alone && network.absorbed == 0) {
+    add_pair(network.factors[inner[0]], network.factors[inner[1]], network, owner, share);
+    return;
+  }
+  if (size_t a = 0, b = 0; !alone && network.absorbed == 0 && is_mirrored(network, inner, a, b)) {
+    add_pair(network.factors[a], network.factors[b], network, owner, share);
+    return;
+  }
+  const double macs = cheapest_order(network, inner);
+  const DType type = product_type(network, inner);
+  Work& work = work_of(owner);
+  const double times = tier_ == Tier::floor ? share : 1;
+  work.macs[type] += macs * times;
+  work.transformed_macs[type] += macs * share;
+}
+
+void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share) {
+  const auto rank_of = [](const Factor& factor) -> uint32_t {
+    return factor.value.is_position() ? 1 : uint32_t(factor.value.at.size());
+  };
+  const auto id_of = [](const Factor& factor) -> uint64_t {
+    return factor.value.is_position() ? UINT64_MAX : factor.value.term;
+  };
+  const bool swap = id_of(b) < id_of(a);
+  const Factor& first = swap ? b : a;
+  const Factor& second = swap ? a : b;
+  std::vector<Form> forms;
+  for (const Factor* factor : {&first, &second}) {
+    if (factor->value.is_position())
+      forms.push_back(factor->value.form);
+    else
+      forms.insert(forms.end(), factor->value.at.begin(), factor->value.at.end());
+  }
+  const DType type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
+  std::vector<uint64_t> key{id_of(first), id_of(second), uint64_t(type), std::bit_cast<uint64_t>(share)};
+  if (tier_ == Tier::unfused) key.push_back(term(owner).salt);
+  Pair& pair = pairs_[key];
+  pair.split = rank_of(first);
+  pair.type = type;
+  pair.transformed = share;
+  if (pair.owner == no_term) pair.owner = owner;
+  pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
+  if (pair.alike && first.value.at == second.value.at) pair.mirrored = false;
+  if (!(pair.alike && pair.mirrored) && !mirror_of(owner).empty()) {
+    const double all = count(needed_[owner]);
+    pair.owner_share = all > 0 ? distinct(owner, needed_[owner]) / all : 1;
+    pair.owner_mirrors = true;
+  }
+  for (Region& region : index::image(network.region, forms, atoms_))
+    if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
+      pair.regions.push_back(std::move(region));
+}
+
+void Needs::settle_pairs() {
+  for (auto& [key, pair] : pairs_) {
+    double products = count(pair.regions);
+    if (pair.alike && pair.mirrored) {
+      // A pair and its mirror are one product, unless no mirror of a pair is there.
+      bool apart = true;
+      const uint32_t rank = pair.split;
+      for (const Region& region : pair.regions) {
+        Region mirror = region;
+        std::vector<Form> images;
+        for (uint32_t c = 0; c < 2 * rank; ++c) images.push_back(Form::variable(c < rank ? c + rank : c - rank));
+        for (uint32_t c = 0; c < rank; ++c) std::swap(mirror.box[c], mirror.box[c + rank]);
+        mirror.cuts.clear();
+        for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
+        for (const Region& other : pair.regions) apart = apart && index::intersection(mirror, other, atoms_).empty;
+      }
+      if (!apart) products = std::ceil(products / 2);
+    }
+    if (pair.owner_mirrors) products *= pair.owner_share;
+    Work& work = work_of(pair.owner);
+    work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
+    work.transformed_macs[pair.type] += products * pair.transformed;
+  }
+}
+
+double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner) {
+  const size_t n = inner.size();
+  std::map<uint64_t, double> counted;
+  // Variables that equations tell from others may stand for them.
+  std::vector<uint64_t> equations;
+  for (const Form& cut : network.region.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(network.region.cuts.begin(), network.region.cuts.end(), opposite) == network.region.cuts.end())
+      continue;
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    if (!atoms_.has_compound(cut)) equations.push_back(set);
+  }
+  const auto points = [&](uint64_t variables) {
+    for (bool more = !equations.empty(); more;) {
+      more = false;
+      for (const uint64_t set : equations)
+        if (std::popcount(set & ~variables) == 1) {
+          variables |= set;
+          more = true;
+        }
+    }
+    const auto [at, added] = counted.try_emplace(variables, 0);
+    if (!added) return at->second;
+    std::vector<Form> forms;
+    for (size_t v = 0; v < network.region.box.size(); ++v)
+      if ((variables & bit(v)) != 0) forms.push_back(Form::variable(index::AtomId(v)));
+    const auto mapped = index::image(network.region, forms, atoms_);
+    return at->second = mapped.empty() ? 0 : count(mapped);
+  };
+  // Variables of a subset after what only it has is summed.
+  const size_t subsets = size_t(1) << n;
+  std::vector<uint64_t> all(subsets, 0), left(subsets, 0);
+  for (size_t s = 1; s < subsets; ++s)
+    for (size_t i = 0; i < n; ++i)
+      if ((s >> i & 1) != 0) all[s] |= network.factors[inner[i]].variables;
+  // What is summed away may be tied by cuts to other variables: the sum then depends on those.
+  std::vector<uint64_t> tied(network.region.box.size(), 0);
+  for (const Form& cut : network.region.cuts) {
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    for (size_t v = 0; v < tied.size(); ++v)
+      if ((set & bit(v)) != 0) tied[v] |= set;
+  }
+  std::vector<uint64_t> whole(subsets, 0);  // before anything of its own is summed
+  for (size_t s = 1; s < subsets; ++s) {
+    const uint64_t own = all[s] & network.summed & ~all[subsets - 1 - s];
+    uint64_t others = 0;
+    for (size_t v = 0; v < tied.size(); ++v)
+      if ((own & bit(v)) != 0) others |= tied[v];
+    left[s] = (all[s] & ~own) | (others & ~own);
+    whole[s] = std::popcount(s) == 1 ? all[s] : left[s];
+  }
+  std::vector<double> cost(subsets, INFINITY);
+  for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
+  for (size_t s = 1; s < subsets; ++s) {
+    if (std::popcount(s) < 2) continue;
+    for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
+      const size_t b = s ^ a;
+      if (a < b) continue;
+      if (cost[a] + cost[b] >= cost[s]) continue;
+      // Scaling one by the other is no contraction: vector units do it on the way.
+      const bool scaling = left[s] == (left[a] | left[b]) && (left[s] == left[a] || left[s] == left[b]);
+      if (scaling) {
+        cost[s] = std::min(cost[s], cost[a] + cost[b]);
+        continue;
+      }
+      // Two factors that were there from the start may repeat their products.
+      double products = INFINITY;
+      for (const uint64_t x : {left[a], whole[a]})
+        for (const uint64_t y : {left[b], whole[b]}) products = std::min(products, points(x | y));
+      if (std::popcount(a) == 1 && std::popcount(b) == 1 && left[a] == all[a] && left[b] == all[b]) {
+        std::vector<Form> forms;
+        for (const size_t side : {a, b}) {
+          const Value& value = network.factors[inner[size_t(std::countr_zero(side))]].value;
+          if (value.is_position())
+            forms.push_back(value.form);
+          else
+            forms.insert(forms.end(), value.at.begin(), value.at.end());
+        }
+        const auto mapped = index::image(network.region, forms, atoms_);
+        if (!mapped.empty()) products = std::min(products, count(mapped));
+      }
+      cost[s] = std::min(cost[s], cost[a] + cost[b] + products);
+    }
+  }
+  return cost[subsets - 1];
+}
+
+}  // namespace lightline::demand

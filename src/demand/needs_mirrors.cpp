@@ -1,0 +1,136 @@
+// Terms that stay the same, up to their sign, when coordinates change places: half of their elements is the other half.
+#include <algorithm>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+namespace {
+
+constexpr uint32_t nowhere = UINT32_MAX;
+
+// The coordinate that a form plainly is.
+uint32_t plain(const Form& form) {
+  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
+             ? form.terms[0].first
+             : nowhere;
+}
+
+// Exchanges the coordinates of two lists of forms; nothing if they do not pair up.
+std::vector<uint32_t> exchange(const std::vector<Form>& a, const std::vector<Form>& b, uint32_t size) {
+  std::vector<uint32_t> mirror(size);
+  for (uint32_t i = 0; i < size; ++i) mirror[i] = i;
+  bool moves = false;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d] == b[d]) continue;
+    const uint32_t x = plain(a[d]), y = plain(b[d]);
+    if (x == nowhere || y == nowhere || a[d].constant != b[d].constant) return {};
+    if ((mirror[x] != x && mirror[x] != y) || (mirror[y] != y && mirror[y] != x)) return {};
+    mirror[x] = y;
+    mirror[y] = x;
+    moves = true;
+  }
+  return moves ? mirror : std::vector<uint32_t>{};
+}
+
+std::vector<Form> permuted(const std::vector<Form>& at, const std::vector<uint32_t>& mirror, Atoms& atoms) {
+  std::vector<Form> images, result;
+  for (const uint32_t to : mirror) images.push_back(Form::variable(to));
+  for (const Form& form : at) result.push_back(atoms.compose(form, images, {}));
+  return result;
+}
+
+}  // namespace
+
+const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
+  const auto [found, added] = mirrors_.try_emplace(id);
+  if (!added) return found->second;
+  const Term made = term(id);
+  std::vector<std::vector<uint32_t>> candidates;
+  const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
+  const bool reduction = made.kind == TermKind::reduce && made.body.size() == 1 && made.body[0].value.is_element() &&
+                         made.body[0].where.cuts.empty();
+  if (!scalar && !reduction) return mirrors_[id];
+  std::vector<Argument> args = made.args;
+  if (reduction) args = {{made.body[0].value, 1}};
+  const uint32_t first = uint32_t(made.reduced.size()), size = first + made.rank;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].value.is_element()) continue;
+    for (size_t j = 0; j < i; ++j)
+      if (args[j].value.is_element() && args[i].value.term == args[j].value.term)
+        candidates.push_back(exchange(args[i].value.at, args[j].value.at, size));
+    const std::vector<uint32_t> inner = mirror_of(args[i].value.term);
+    if (inner.empty()) continue;
+    std::vector<Form> swapped;
+    for (size_t d = 0; d < args[i].value.at.size(); ++d) swapped.push_back(args[i].value.at[inner[d]]);
+    candidates.push_back(exchange(args[i].value.at, swapped, size));
+  }
+  for (const std::vector<uint32_t>& mirror : candidates) {
+    if (mirror.empty()) continue;
+    bool holds = true;
+    for (uint32_t r = 0; r < first && holds; ++r) holds = mirror[r] == r;
+    for (const Argument& arg : args) {
+      if (!holds) break;
+      if (arg.value.is_number()) continue;
+      if (!arg.value.is_element()) {
+        holds = permuted({arg.value.form}, mirror, atoms_)[0] == arg.value.form;
+        continue;
+      }
+      const std::vector<Form> moved = permuted(arg.value.at, mirror, atoms_);
+      const std::vector<uint32_t> inner = mirror_of(arg.value.term);
+      std::vector<Form> turned;
+      for (size_t d = 0; d < inner.size(); ++d) turned.push_back(moved[inner[d]]);
+      holds = std::any_of(args.begin(), args.end(), [&](const Argument& other) {
+        return other.value.is_element() && other.value.term == arg.value.term &&
+               std::abs(other.factor) == std::abs(arg.factor) &&
+               (other.value.at == moved || (!turned.empty() && other.value.at == turned));
+      });
+      // A call keeps its arguments in their order, unless it has only one that varies.
+      if (made.kind == TermKind::call && args.size() > 1 && moved != arg.value.at && turned != arg.value.at) {
+        int varying = 0;
+        for (const Argument& other : args) varying += other.value.is_element();
+        holds = holds && varying == 1;
+      }
+    }
+    if (!holds) continue;
+    // a[i] - a[j], and what is made of it
+    bool known = made.kind == TermKind::sum && args.size() == 2 && args[0].factor == -args[1].factor;
+    for (const Argument& arg : args) known |= arg.value.is_element() && known_between_.contains(arg.value.term);
+    if (known) known_between_.insert(id);
+    std::vector<uint32_t> own;
+    for (uint32_t c = first; c < size; ++c) own.push_back(mirror[c] - first);
+    return mirrors_[id] = own;
+  }
+  return mirrors_[id];
+}
+
+bool Needs::meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror) {
+  std::vector<Form> images;
+  for (const uint32_t to : mirror) images.push_back(Form::variable(to));
+  for (const Region& region : regions) {
+    Region turned = region;
+    for (size_t c = 0; c < mirror.size(); ++c) turned.box[c] = region.box[mirror[c]];
+    turned.cuts.clear();
+    for (const Form& cut : region.cuts) turned.cut(atoms_.compose(cut, images, turned.box), atoms_);
+    for (const Region& other : regions)
+      if (!index::intersection(turned, other, atoms_).empty) return true;
+  }
+  return false;
+}
+
+double Needs::distinct(TermId id, const std::vector<Region>& regions) {
+  const double elements = count(regions);
+  const std::vector<uint32_t>& mirror = mirror_of(id);
+  if (mirror.empty() || !meets_mirror(regions, mirror)) return elements;
+  double between = 0;
+  for (const Region& region : regions) {
+    if (!known_between_.contains(id)) break;
+    Region own = region;
+    for (uint32_t c = 0; c < mirror.size(); ++c)
+      if (mirror[c] > c) own.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
+    between += index::count(own, atoms_, data_);
+  }
+  return std::max(0.0, std::floor((elements - between) / 2));
+}
+
+}  // namespace lightline::demand

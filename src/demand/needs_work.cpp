@@ -1,0 +1,287 @@
+// The work of single elements.
+#include <algorithm>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+using loops::Function;
+
+namespace {
+
+// A compiler folds these into what reads them, or into what they read.
+bool is_modifier(Function function) {
+  switch (function) {
+    case Function::neg:
+    case Function::abs:
+    case Function::logical_not:
+    case Function::real:
+    case Function::imag:
+    case Function::conj:
+    case Function::complex_:
+    case Function::bits:
+    case Function::from_bits:
+    case Function::copysign:
+    case Function::trunc:
+    case Function::floor:
+    case Function::ceil:
+    case Function::round: return true;
+    default: return false;
+  }
+}
+
+// Two of them, or more, in one slot.
+bool is_packed(Function function) {
+  switch (function) {
+    case Function::min:
+    case Function::max:
+    case Function::fmin:
+    case Function::fmax:
+    case Function::logical_and:
+    case Function::logical_or:
+    case Function::bitand_:
+    case Function::bitor_:
+    case Function::bitxor_:
+    case Function::bitnot: return true;
+    default: return false;
+  }
+}
+
+// Against a number: a modifier of what makes the value.
+bool is_clamp(const Term& term) {
+  const bool order = term.function == Function::min || term.function == Function::max ||
+                     term.function == Function::fmin || term.function == Function::fmax;
+  return order &&
+         std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
+}
+
+}  // namespace
+
+// The type that a vector operation could run in: the widest of what it takes, if no more is wanted of it.
+DType Needs::vector_type(TermId id) const {
+  const Term& made = term(id);
+  if (!is_float(made.type) || bits(made.type) > 32) return made.type;
+  DType widest = DType::boolean;
+  for (const Argument& arg : made.args)
+    if (arg.value.is_element()) widest = wider(widest, arg.value.width);
+  widest = wider(widest, used_width_[id]);
+  return is_float(widest) && bits(widest) >= 16 ? widest : bits(widest) < 16 ? DType::f16 : made.type;
+}
+
+void Needs::count_uses() {
+  const size_t size = form_.terms.size();
+  uses_.assign(size, 0);
+  used_width_.assign(size, DType::boolean);
+  std::vector<bool> reached(size, false);
+  std::vector<TermId> pending;
+  const auto forms = [&](const auto& self, const Form& form) -> void {
+    for (const auto& [id, coefficient] : form.terms) {
+      if (index::is_variable(id)) continue;
+      const index::Atom& atom = atoms_[id];
+      self(self, atom.of);
+      for (const Form& inner : atom.at) self(self, inner);
+      if (atom.kind != index::Atom::Kind::data || atom.source >= size) continue;
+      uses_[atom.source] += 2;
+      if (!reached[atom.source]) pending.push_back(atom.source);
+    }
+  };
+  const auto use = [&](const Value& value) {
+    for (const Form& form : value.at)
+      if (atoms_.has_compound(form)) forms(forms, form);
+    if (value.is_position()) forms(forms, value.form);
+    if (!value.is_element()) return;
+    ++uses_[value.term];
+    used_width_[value.term] = wider(used_width_[value.term], value.width);
+    if (!reached[value.term]) pending.push_back(value.term);
+  };
+  for (const loops::Output& output : form_.program->outputs)
+    for (const Case& one : form_.arrays[output.array]) {
+      use(one.value);
+      if (one.value.is_element()) ++uses_[one.value.term];  // it is wanted by itself
+    }
+  while (!pending.empty()) {
+    const TermId id = pending.back();
+    pending.pop_back();
+    if (reached[id]) continue;
+    reached[id] = true;
+    const Term& made = term(id);
+    for (const Argument& arg : made.args) use(arg.value);
+    for (const Case& one : made.body) use(one.value);
+    if (made.kind == TermKind::stored) {
+      uses_[made.array] += 2;
+      if (!reached[made.array]) pending.push_back(made.array);
+    }
+    if (made.kind == TermKind::opaque)
+      for (const Cases& operand : form_.opaque[made.array].operands)
+        for (const Case& one : operand) {
+          use(one.value);
+          if (one.value.is_element()) ++uses_[one.value.term];
+        }
+    if (made.kind == TermKind::scatter) {
+      for (const auto& list : form_.scatters[made.array].indices)
+        for (const Value& value : list) use(value);
+      for (const Case& one : form_.scatters[made.array].init) use(one.value);
+    }
+  }
+}
+
+// A function of one element, through as many steps as it is spelled in.
+Needs::Root Needs::root_of(TermId id) {
+  if (rooted_[id]) return roots_[id];
+  rooted_[id] = true;
+  Root root{id, false, 0};
+  const Term& made = term(id);
+  const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
+  if (scalar) {
+    TermId only = no_term;
+    bool transcendental = made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0;
+    bool plain = true;
+    int steps = 1;
+    for (const Argument& arg : made.args) {
+      if (arg.value.is_number()) continue;
+      plain = plain && arg.value.is_element();
+      if (!plain) break;
+      // The same element everywhere: coordinates in their order, without a shift
+      for (size_t c = 0; c < arg.value.at.size() && plain; ++c)
+        plain = arg.value.at[c] == Form::variable(index::AtomId(c));
+      const Root inner = root_of(arg.value.term);
+      plain = plain && arg.value.at.size() == made.rank && (only == no_term || only == inner.term);
+      only = inner.term;
+      transcendental |= inner.transcendental;
+      steps += inner.steps;
+    }
+    if (plain && only != no_term) root = {only, transcendental, steps};
+  }
+  return roots_[id] = root;
+}
+
+void Needs::count_call(TermId id) {
+  const std::vector<Region> regions = needed_[id];
+  const Term made = term(id);
+  const Root root = root_of(id);
+  if (counting_ && tier_ != Tier::floor && made.reads_data) {
+    const double elements = distinct(id, regions);
+    Work& work = work_of(id);
+    const loops::FunctionInfo& info = loops::info(made.function);
+    if (root.term != id && root.steps > 1) {
+      // A function of one variable costs one evaluation, however it is spelled.
+      const double values = std::min(elements, std::exp2(double(std::min(64, bits(term(root.term).width)))));
+      if (root.transcendental)
+        work.transcendental_ops += values;
+      else
+        work.vector_ops[made.type] += values;
+    } else if (info.transcendental_ops > 0) {
+      double evaluations = elements;
+      if (made.args.size() == 1 && made.args[0].value.is_element()) {
+        const DType width = made.args[0].value.width;
+        if (bits(width) <= 16) evaluations = std::min(evaluations, std::exp2(bits(width)));
+        // exp(a[i] + b[j]) is a product
+        const Term& inner = term(made.args[0].value.term);
+        if ((made.function == Function::exp || made.function == Function::exp2) && inner.kind == TermKind::sum) {
+          double apart = 0;
+          for (const Argument& arg : inner.args) {
+            double own = 0;
+            std::vector<Region> all;
+            const Value part = algebra_.moved(arg.value, made.args[0].value.at);
+            for (const Region& region : regions)
+              for (Region& mapped :
+                   index::image(region, part.is_position() ? std::vector<Form>{part.form} : part.at, atoms_))
+                all.push_back(std::move(mapped));
+            if (!all.empty()) own = count(all);
+            apart += own;
+          }
+          evaluations = std::min(evaluations, apart);
+        }
+      }
+      work.transcendental_ops += evaluations;
+    } else if (!is_modifier(made.function) && !is_clamp(made)) {
+      work.vector_ops[vector_type(id)] +=
+          elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
+    }
+  }
+  if (root.term != id && root.steps > 1) {
+    // What is in between is not computed for this.
+    std::vector<Form> at;
+    for (uint32_t c = 0; c < made.rank; ++c) at.push_back(Form::variable(c));
+    for (const Region& region : regions) need(Value::element(root.term, at, term(root.term).width), region);
+    return;
+  }
+  for (size_t i = 0; i < made.args.size(); ++i) {
+    // On the kindest data a choice needs one side, and it may be the cheaper one: neither is sure.
+    if (tier_ == Tier::floor && made.function == Function::select && i > 0) continue;
+    if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))
+      continue;
+    for (const Region& region : regions) need(made.args[i].value, region);
+  }
+}
+
+// No factor has all the coordinates.
+bool Needs::is_outer_product(const Term& product) const {
+  uint64_t all = 0;
+  for (const Argument& arg : product.args) all |= variables_of(arg.value);
+  return std::none_of(product.args.begin(), product.args.end(),
+                      [&](const Argument& arg) { return variables_of(arg.value) == all; });
+}
+
+void Needs::count_sum(TermId id) {
+  const std::vector<Region> regions = needed_[id];
+  const Term made = term(id);
+  const Root root = root_of(id);
+  if (root.term != id && root.steps > 1) return count_call(id);
+  double products = 0, slots = double(made.args.size()) - 1;
+  for (const uint64_t inner : made.spelled)
+    if (!needed_[inner].empty()) slots -= double(term(TermId(inner)).args.size()) - 1;
+  if (made.number != 0) slots = std::max(slots, 1.0);
+  for (const Argument& arg : made.args) {
+    const bool product = arg.value.is_element() && term(arg.value.term).kind == TermKind::product;
+    // A product is added as it is made, and a sum starts from what it is added to.
+    const bool total = arg.value.is_element() && term(arg.value.term).kind == TermKind::reduce &&
+                       term(arg.value.term).reducer == loops::Reducer::sum;
+    if ((product && term(arg.value.term).reads_data) || total) ++products;
+    if (!product || uses_[arg.value.term] > 1) {
+      for (const Region& region : regions) need(arg.value, region);
+      continue;
+    }
+    // A product that only feeds this sum: matrix units could do both, if it is one of different indices; else it takes
+    // no slot that the sum would not.
+    Results results{regions};
+    for (const Region& region : regions) {
+      if (is_outer_product(term(arg.value.term))) {
+        expand(arg.value, region, 0, made.width, id, results);
+        continue;
+      }
+      algebra_.box = region.box;
+      for (const Argument& factor : std::vector<Argument>(term(arg.value.term).args))
+        need(algebra_.moved(factor.value, arg.value.at), region);
+    }
+  }
+  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
+  slots = std::max(0.0, slots - products);  // a product and its sum are one
+  if (slots > 0)
+    work_of(id).vector_ops[vector_type(id)] += slots * distinct(id, regions) * (is_integer(made.type) ? 0.5 : 1);
+}
+
+void Needs::count_product(TermId id) {
+  const std::vector<Region> regions = needed_[id];
+  const Term made = term(id);
+  const Root root = root_of(id);
+  if (root.term != id && root.steps > 1) return count_call(id);
+  const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+    return arg.value.is_element() && arg.value.width == DType::boolean && algebra_.reads_data(arg.value);
+  });
+  for (const Argument& arg : made.args) {
+    if (tier_ == Tier::floor && truth != made.args.end() && &arg != &*truth) continue;  // it may be false
+    for (const Region& region : regions) need(arg.value, region);
+  }
+  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
+  double factors = 0;
+  for (size_t i = 0; i < made.args.size(); ++i) {
+    factors += !made.args[i].value.is_number();
+  }
+  for (const uint64_t inner : made.spelled)
+    if (!needed_[inner].empty()) factors -= double(term(TermId(inner)).args.size()) - 1;
+  if (factors > 1) work_of(id).vector_ops[vector_type(id)] += (factors - 1) * distinct(id, regions);
+}
+
+}  // namespace lightline::demand

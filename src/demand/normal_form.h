@@ -1,0 +1,55 @@
+// Turns a program into terms: what every array is, element by element, however the statements are cut.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/tensor.h"
+#include "demand/algebra.h"
+#include "loops/ir/walk.h"
+
+namespace lightline::demand {
+
+// Values of inputs, where they are known.
+using KnownValues = std::unordered_map<loops::ArrayId, const Tensor*>;
+
+// An operator that is no loop nest: what its results are made of.
+struct OpaqueCall {
+  const loops::Opaque* node = nullptr;
+  std::vector<TermId> results;
+  std::vector<Cases> operands;  // over the dimensions of the arrays
+};
+
+// A loop whose steps were not written out.
+struct Loop {
+  int64_t steps = 0;
+  uint32_t coordinate = 0;  // of the carried terms, that is the step
+  std::vector<TermId> carried;
+  TermId first = 0, last = 0;  // terms made of its body: from first up to, not including, last
+};
+
+// A scatter to places that data tell. Its body is over the domain, then the places.
+struct ScatterParts {
+  std::vector<std::vector<Value>> indices;  // by case of the body: the places that data tell
+  std::vector<bool> by_data;                // by dimension of the result
+  Shape extents;
+  Cases init;  // over the places; none if it starts from a number
+};
+
+struct NormalForm {
+  const loops::Program* program = nullptr;
+  Terms terms;
+  std::vector<Cases> arrays;           // by array: over its dimensions; those inside of loops have a step before them
+  std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
+  std::vector<Loop> loops;             // by Term::array of carried terms
+  std::vector<ScatterParts> scatters;  // by Term::array of scatter terms
+  std::vector<std::string> given_up;
+};
+
+// Where `borders` is set, arrays of other groups are taken as they lie in memory: only where they are numbers or
+// formulas of indices, and which of their elements are equal, is known of them.
+NormalForm normal_form(const loops::Program& program, const KnownValues& known = {}, bool borders = false);
+
+}  // namespace lightline::demand

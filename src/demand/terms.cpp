@@ -1,0 +1,218 @@
+#include "demand/terms.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/maths.h"
+
+namespace lightline::demand {
+namespace {
+
+int width_of(DType type) { return type == DType::boolean ? 1 : bits(type); }
+
+uint64_t hash_of(const Term& term) {
+  uint64_t hash = mixed(mixed(uint64_t(term.kind), uint64_t(term.function)), mixed(uint64_t(term.reducer), term.rank));
+  hash = mixed(mixed(hash, term.array), mixed(term.salt, std::bit_cast<uint64_t>(term.number)));
+  for (const Argument& argument : term.args)
+    hash = mixed(mixed(hash, hash_of(argument.value)), std::bit_cast<uint64_t>(argument.factor));
+  for (const Range& range : term.reduced) hash = mixed(mixed(hash, uint64_t(range.lo)), uint64_t(range.hi));
+  for (const Case& one : term.body) hash = mixed(mixed(hash, index::hash_of(one.where)), hash_of(one.value));
+  return hash;
+}
+
+bool same(const Term& a, const Term& b) {
+  if (a.kind != b.kind || a.function != b.function || a.reducer != b.reducer || a.rank != b.rank ||
+      a.array != b.array || a.salt != b.salt || a.number != b.number || a.args != b.args || a.reduced != b.reduced ||
+      a.body.size() != b.body.size())
+    return false;
+  for (size_t i = 0; i < a.body.size(); ++i)
+    if (!(a.body[i].where == b.body[i].where) || !(a.body[i].value == b.body[i].value)) return false;
+  return true;
+}
+
+}  // namespace
+
+DType narrower(DType a, DType b) { return width_of(b) < width_of(a) ? b : a; }
+DType wider(DType a, DType b) { return width_of(b) > width_of(a) ? b : a; }
+
+Value Value::of(double number) {
+  Value value;
+  value.number = number;
+  return value;
+}
+
+Value Value::position(Form form, int64_t denominator) {
+  if (form.is_constant()) return of(double(form.constant) / double(denominator));
+  Value value;
+  value.kind = Kind::position;
+  value.form = std::move(form);
+  value.denominator = denominator;
+  return value;
+}
+
+Value Value::element(TermId term, std::vector<Form> at, DType width) {
+  Value value;
+  value.kind = Kind::element;
+  value.term = term;
+  value.at = std::move(at);
+  value.width = width;
+  return value;
+}
+
+bool Value::operator==(const Value& other) const {
+  if (kind != other.kind) return false;
+  switch (kind) {
+    case Kind::number: return number == other.number || (number != number && other.number != other.number);
+    case Kind::position: return denominator == other.denominator && form == other.form;
+    case Kind::element: return term == other.term && at == other.at;
+  }
+  return false;
+}
+
+uint64_t hash_of(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::number: return mixed(1, std::bit_cast<uint64_t>(value.number + 0.0));
+    case Value::Kind::position: return mixed(mixed(2, uint64_t(value.denominator)), index::hash_of(value.form));
+    case Value::Kind::element: break;
+  }
+  uint64_t hash = mixed(3, value.term);
+  for (const Form& form : value.at) hash = mixed(hash, index::hash_of(form));
+  return hash;
+}
+
+Form Coordinates::name(const Form& form) {
+  if (form.is_constant()) return form;
+  if (by_place_ && atoms_.has_data(form)) return at_places(form);
+  for (size_t i = 0; i < forms_.size(); ++i) {
+    const Form& known = forms_[i];
+    if (known.terms.size() != form.terms.size()) continue;
+    const int64_t factor = form.terms[0].second / known.terms[0].second;
+    bool proportional = factor != 0;
+    for (size_t t = 0; t < form.terms.size() && proportional; ++t)
+      proportional =
+          form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
+    if (proportional) return atoms_.sum(Form::of(form.constant - factor * known.constant), variable(i), factor);
+  }
+  // Digits of a coordinate
+  if (form.terms.size() == 1 && !index::is_variable(form.terms[0].first)) {
+    const index::Atom atom = atoms_[form.terms[0].first];
+    if (atom.kind != index::Atom::Kind::data)
+      for (size_t i = 0; i < forms_.size(); ++i) {
+        if (forms_[i].terms != atom.of.terms) continue;
+        const Form inner = atoms_.sum(Form::of(atom.of.constant - forms_[i].constant), variable(i));
+        const Form digit = atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, {})
+                                                                    : atoms_.remainder(inner, atom.by, {});
+        return atoms_.sum(Form::of(form.constant), digit, form.terms[0].second);
+      }
+  }
+  forms_.push_back(form);
+  return variable(forms_.size() - 1);
+}
+
+// Numbers that data tell, by where they are read.
+Form Coordinates::at_places(const Form& form) {
+  Form result = Form::of(form.constant), plain;
+  for (const auto& [id, coefficient] : form.terms) {
+    if (index::is_variable(id)) {
+      plain.terms.emplace_back(id, coefficient);
+      continue;
+    }
+    const index::Atom atom = atoms_[id];
+    if (atom.kind == index::Atom::Kind::data) {
+      std::vector<Form> at;
+      for (const Form& inner : atom.at) at.push_back(name(inner));
+      result = atoms_.sum(result, atoms_.data(atom.source, std::move(at), atom.extent), coefficient);
+    } else if (atoms_.has_data(atom.of)) {
+      const Form inner = name(atom.of);
+      const Form digit = atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, {})
+                                                                  : atoms_.remainder(inner, atom.by, {});
+      result = atoms_.sum(result, digit, coefficient);
+    } else {
+      plain.terms.emplace_back(id, coefficient);
+    }
+  }
+  return atoms_.sum(result, name(plain));
+}
+
+void Coordinates::prepare(std::span<const Form* const> forms) {
+  // Variables of numbers by data that tell something else, too
+  std::vector<index::AtomId> plain;
+  std::vector<const Form*> data;
+  for (const Form* form : forms) {
+    if (!atoms_.has_data(*form)) {
+      atoms_.for_each_variable(*form, [&](index::AtomId v) { plain.push_back(v); });
+    } else if (std::none_of(data.begin(), data.end(), [&](const Form* known) { return *known == *form; })) {
+      data.push_back(form);
+    }
+  }
+  for (size_t i = 0; i < data.size(); ++i) {
+    std::vector<index::AtomId> own;
+    atoms_.for_each_variable(*data[i], [&](index::AtomId v) {
+      by_place_ |= std::find(plain.begin(), plain.end(), v) != plain.end();
+      own.push_back(v);
+    });
+    plain.insert(plain.end(), own.begin(), own.end());
+  }
+  // The finest forms first, so that the others follow from them: variables, then multiples, then digits.
+  for (const int round : {0, 1})
+    for (const Form* form : forms) {
+      if (form->is_constant() || atoms_.has_compound(*form)) continue;
+      int64_t factor = 0;
+      for (const auto& [atom, coefficient] : form->terms) factor = std::gcd(factor, coefficient);
+      if ((factor == 1) == (round == 0)) name(*form);
+    }
+}
+
+Form Coordinates::free_part(const Form& form, uint32_t kept) const {
+  Form other = Form::of(form.constant);
+  for (const auto& [atom, coefficient] : form.terms) {
+    bool has_kept = false;
+    atoms_.for_each_variable_of(atom, [&](index::AtomId variable) { has_kept |= variable < kept; });
+    if (!has_kept) other.terms.emplace_back(atom, coefficient);
+  }
+  return other;
+}
+
+Form Coordinates::name_beside(const Form& form, uint32_t kept) {
+  Form own, other = Form::of(form.constant), result;
+  for (const auto& [atom, coefficient] : form.terms) {
+    bool has_kept = false, has_other = false;
+    atoms_.for_each_variable_of(atom, [&](index::AtomId variable) { (variable < kept ? has_kept : has_other) = true; });
+    if (!has_kept) {
+      other.terms.emplace_back(atom, coefficient);
+    } else if (!has_other) {
+      own.terms.emplace_back(atom, coefficient);
+    } else {
+      // Both in one atom: the other variables are named one by one.
+      std::vector<Form> images;
+      const auto reach = [&](index::AtomId variable) {
+        while (images.size() <= variable) images.push_back(Form::variable(index::AtomId(images.size())));
+        if (variable >= kept) images[variable] = name(Form::variable(variable));
+      };
+      atoms_.for_each_variable_of(atom, reach);
+      result = atoms_.sum(result, atoms_.compose(Form::variable(atom), images, {}), coefficient);
+    }
+  }
+  return atoms_.sum(atoms_.sum(result, own), name(other));
+}
+
+TermId Terms::add(Term term) {
+  if (term.reads_data && term.salt == loops::none) term.salt = salt_;
+  term.statement = statement_;
+  terms_.push_back(std::move(term));
+  return TermId(terms_.size() - 1);
+}
+
+TermId Terms::intern(Term term) {
+  if (term.reads_data && term.salt == loops::none) term.salt = salt_;
+  const uint64_t hash = hash_of(term);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (same(terms_[it->second], term)) return it->second;
+  const TermId id = add(std::move(term));
+  by_hash_.emplace(hash, id);
+  return id;
+}
+
+}  // namespace lightline::demand

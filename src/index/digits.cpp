@@ -1,0 +1,328 @@
+#include "index/digits.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/maths.h"
+
+namespace lightline::index {
+namespace {
+
+constexpr int64_t max_assignments = 4096;
+
+// sign * variables + shift, of which digits are taken: the places where they are cut.
+struct Radices {
+  Form base;  // over the variables, without a constant
+  int64_t shift = 0;
+  std::set<int64_t> places;  // 1 is not among them
+  bool conflict = false;
+};
+
+// Finds, for the variables of some regions and forms, digits in which all is affine.
+class Splitter {
+ public:
+  Splitter(std::span<const Region> regions, std::span<const Form> forms, Atoms& atoms)
+      : regions_(regions), atoms_(atoms), variables_(regions.empty() ? 0 : regions[0].box.size()) {
+    owner_.assign(variables_, -1);
+    for (const Region& region : regions) {
+      for (const Form& cut : region.cuts) collect(cut);
+      for (size_t v = 0; v < variables_; ++v)
+        if (region.box[v].step > 1 && region.box[v].count() > 1) note(Form::variable(AtomId(v)), 0, region.box[v].step);
+    }
+    for (const Form& form : forms) collect(form);
+    settle();
+    lay_out();
+  }
+
+  size_t size() const { return size_; }
+  const std::vector<uint32_t>& origin() const { return origin_; }
+  std::span<const Form> images() const { return images_; }  // of the old variables, over the new
+  bool is_split(size_t variable) const { return owner_[variable] >= 0; }
+  std::vector<Range> box(const Region& region) const;
+
+ private:
+  void collect(const Form& form) {
+    for (const auto& [atom, coefficient] : form.terms)
+      if (!is_variable(atom)) collect_atom(atom);
+  }
+  void collect_atom(AtomId id) {
+    const Atom atom = atoms_[id];
+    if (atom.kind == Atom::Kind::data) {
+      for (const Form& form : atom.at) collect(form);
+      return;
+    }
+    collect(atom.of);
+    if (const auto inner = resolve(atom.of)) note(inner->base, inner->shift, inner->scale * atom.by);
+  }
+  // A form as (base + shift) div scale.
+  struct Resolved {
+    Form base;
+    int64_t shift = 0;
+    int64_t scale = 1;
+  };
+  std::optional<Resolved> resolve(const Form& form) const {
+    if (!atoms_.has_compound(form)) return Resolved{{0, form.terms}, form.constant, 1};
+    if (form.terms.size() != 1 || form.terms[0].second != 1) return std::nullopt;
+    const Atom& atom = atoms_[form.terms[0].first];
+    if (atom.kind != Atom::Kind::quotient) return std::nullopt;
+    auto inner = resolve(atom.of);
+    if (!inner) return std::nullopt;
+    inner->scale *= atom.by;
+    inner->shift += form.constant * inner->scale;
+    if (!is_kept(inner->scale) || !is_kept(inner->shift)) return std::nullopt;
+    return inner;
+  }
+  void note(const Form& base, int64_t shift, int64_t place) {
+    const auto [at, added] = by_base_.try_emplace(base, radices_.size());
+    if (added) {
+      radices_.push_back({base, shift, {}, false});
+    } else if (floor_mod(radices_[at->second].shift - shift, place) != 0) {
+      radices_[at->second].conflict = true;
+    }
+    radices_[at->second].places.insert(place);
+  }
+  // Several variables that are the digits of one number, and how far each goes.
+  bool is_number(Radices& radices) const;
+  bool in_range(AtomId variable, int64_t extent) const {
+    return std::all_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+      return region.box[variable].lo >= 0 && region.box[variable].hi < extent;
+    });
+  }
+  void settle();
+  void lay_out();
+
+  std::span<const Region> regions_;
+  Atoms& atoms_;
+  size_t variables_;
+  std::map<Form, size_t> by_base_;
+  std::vector<Radices> radices_;
+  std::vector<int> owner_;  // by variable: the radices that it is split by, or -1
+  std::vector<Form> images_;
+  std::vector<uint32_t> origin_;
+  size_t size_ = 0;
+  // The new variables of radices, from the lowest digit on.
+  struct Digits {
+    size_t first = 0;
+    std::vector<int64_t> places;  // 1, ...
+  };
+  std::vector<Digits> digits_;
+};
+
+bool Splitter::is_number(Radices& radices) const {
+  auto terms = radices.base.terms;
+  if (terms.size() == 1) return terms[0].second == 1 || terms[0].second == -1;
+  std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (terms[0].second != 1) return false;
+  for (size_t i = 0; i + 1 < terms.size(); ++i) {
+    if (terms[i + 1].second % terms[i].second != 0) return false;
+    if (!in_range(terms[i].first, terms[i + 1].second / terms[i].second)) return false;
+  }
+  return true;
+}
+
+void Splitter::settle() {
+  for (size_t r = 0; r < radices_.size(); ++r) {
+    Radices& radices = radices_[r];
+    bool fits = !radices.conflict && is_number(radices);
+    const bool several = radices.base.terms.size() > 1;
+    for (const auto& [variable, coefficient] : radices.base.terms) {
+      fits = fits && is_variable(variable) && owner_[variable] < 0;
+      if (!fits || !several) continue;
+      if (coefficient > 1) radices.places.insert(coefficient);
+      fits = radices.shift == 0;  // else the digits are not those of the variables
+    }
+    int64_t last = 1;
+    for (const int64_t place : radices.places) {
+      fits = fits && place % last == 0;
+      last = place;
+    }
+    if (!fits) continue;
+    for (const auto& [variable, coefficient] : radices.base.terms) owner_[variable] = int(r);
+  }
+}
+
+void Splitter::lay_out() {
+  images_.resize(variables_);
+  digits_.resize(radices_.size());
+  for (size_t v = 0; v < variables_; ++v)
+    if (owner_[v] < 0) {
+      images_[v] = Form::variable(AtomId(size_++));
+      origin_.push_back(uint32_t(v));
+    }
+  for (size_t r = 0; r < radices_.size(); ++r) {
+    const Radices& radices = radices_[r];
+    if (radices.base.terms.empty() || !is_variable(radices.base.terms[0].first) ||
+        owner_[radices.base.terms[0].first] != int(r))
+      continue;
+    Digits& digits = digits_[r];
+    digits.first = size_;
+    digits.places.push_back(1);
+    digits.places.insert(digits.places.end(), radices.places.begin(), radices.places.end());
+    size_ += digits.places.size();
+    origin_.resize(size_, 0);
+    // The number is the base plus the shift; a variable is its own digits of it.
+    const bool single = radices.base.terms.size() == 1;
+    for (const auto& [variable, coefficient] : radices.base.terms) {
+      int64_t above = INT64_MAX;
+      for (const auto& [other, place] : radices.base.terms)
+        if (place > coefficient) above = std::min(above, place);
+      Form image = Form::of(single ? -radices.shift : 0);
+      for (size_t i = 0; i < digits.places.size(); ++i)
+        if (single || (digits.places[i] >= coefficient && digits.places[i] < above)) {
+          origin_[digits.first + i] = variable;
+          image.terms.emplace_back(AtomId(digits.first + i),
+                                   single ? digits.places[i] : digits.places[i] / coefficient);
+        }
+      images_[variable] = single && coefficient < 0 ? atoms_.scaled(image, -1) : image;
+    }
+  }
+}
+
+std::vector<Range> Splitter::box(const Region& region) const {
+  std::vector<Range> box(size_);
+  for (size_t v = 0; v < variables_; ++v)
+    if (owner_[v] < 0) box[images_[v].terms[0].first] = region.box[v];
+  for (size_t r = 0; r < radices_.size(); ++r) {
+    const Digits& digits = digits_[r];
+    if (digits.places.empty()) continue;
+    Form number = radices_[r].base;
+    number.constant += radices_[r].shift;
+    const Range values = atoms_.range(number, region.box);
+    for (size_t i = 0; i < digits.places.size(); ++i) {
+      const int64_t place = digits.places[i];
+      box[digits.first + i] = i + 1 < digits.places.size()
+                                  ? Range{0, digits.places[i + 1] / place - 1, 1}
+                                  : Range{floor_div(values.lo, place), floor_div(values.hi, place), 1};
+    }
+  }
+  return box;
+}
+
+HalfSpace half_space(const Form& form) {
+  HalfSpace result{form.constant, {}};
+  for (const auto& [atom, coefficient] : form.terms) result.terms.emplace_back(int(atom), coefficient);
+  return result;
+}
+
+// Quotients and remainders that are left: their variables are tried value by value.
+class Assignments {
+ public:
+  Assignments(const std::vector<Form>& cuts, const std::vector<Form>& forms, Piece start, Atoms& atoms)
+      : cuts_(cuts), forms_(forms), start_(std::move(start)), atoms_(atoms) {
+    std::set<AtomId> found;
+    for (const auto* list : {&cuts, &forms})
+      for (const Form& form : *list) collect(form, found);
+    tried_.assign(found.begin(), found.end());
+  }
+
+  std::vector<AffinePart> run() {
+    parts_.clear();
+    left_ = max_assignments;
+    images_.resize(start_.box.size());
+    for (size_t v = 0; v < images_.size(); ++v) images_[v] = Form::variable(AtomId(v));
+    try_from(0, start_.box);
+    return std::move(parts_);
+  }
+
+ private:
+  void collect(const Form& form, std::set<AtomId>& found) const {
+    for (const auto& [id, coefficient] : form.terms) {
+      if (is_variable(id)) continue;
+      const Atom& atom = atoms_[id];
+      if (atom.kind != Atom::Kind::data)
+        atoms_.for_each_variable_of(id, [&](AtomId variable) { found.insert(variable); });
+      for (const Form& inner : atom.at) collect(inner, found);
+    }
+  }
+  void try_from(size_t i, std::vector<Range> box) {
+    if (left_ <= 0) return;
+    if (i == tried_.size()) {
+      --left_;
+      finish(box);
+      return;
+    }
+    const AtomId variable = tried_[i];
+    const Range range = box[variable];
+    for (int64_t value = range.lo; value <= range.hi && left_ > 0; value += range.step) {
+      box[variable] = {value, value, 1};
+      images_[variable] = Form::of(value);
+      try_from(i + 1, box);
+    }
+    images_[variable] = Form::variable(variable);
+  }
+  void finish(const std::vector<Range>& box) {
+    AffinePart part;
+    part.piece = start_;
+    part.piece.box = box;
+    for (const HalfSpace& cut : std::exchange(part.piece.cuts, {})) part.piece.cut(cut);
+    for (const Form& cut : cuts_) {
+      const Form plain = atoms_.compose(cut, images_, box);
+      if (atoms_.has_compound(plain)) return;  // it hangs on data: no point is sure
+      part.piece.cut(half_space(plain));
+    }
+    if (part.piece.bounds_empty()) return;
+    for (const Form& form : forms_) part.forms.push_back(atoms_.compose(form, images_, box));
+    parts_.push_back(std::move(part));
+  }
+
+  const std::vector<Form>& cuts_;
+  const std::vector<Form>& forms_;
+  Piece start_;
+  Atoms& atoms_;
+  std::vector<AtomId> tried_;
+  std::vector<Form> images_;
+  std::vector<AffinePart> parts_;
+  int64_t left_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, std::span<const Form> forms,
+                                               Atoms& atoms) {
+  std::vector<std::vector<AffinePart>> result(regions.size());
+  if (regions.empty()) return result;
+  const Splitter splitter(regions, forms, atoms);
+  for (size_t r = 0; r < regions.size(); ++r) {
+    const Region& region = regions[r];
+    if (region.empty) continue;
+    Piece piece{splitter.box(region), {}};
+    std::vector<Form> left_cuts, left_forms;
+    const auto add = [&](const Form& cut) {
+      const Form image = atoms.compose(cut, splitter.images(), piece.box);
+      if (atoms.has_compound(image))
+        left_cuts.push_back(image);
+      else
+        piece.cut(half_space(image));
+    };
+    for (size_t v = 0; v < region.box.size(); ++v) {
+      const Range& range = region.box[v];
+      if (!splitter.is_split(v)) continue;
+      add({-range.lo, {{AtomId(v), 1}}});
+      add({range.hi, {{AtomId(v), -1}}});
+      if (range.step == 1 || range.count() <= 1) continue;
+      Form digit = atoms.remainder({-range.lo, {{AtomId(v), 1}}}, range.step, {});
+      add(atoms.scaled(digit, -1));
+    }
+    for (const Form& cut : region.cuts) add(cut);
+    if (piece.bounds_empty()) continue;
+    for (const Form& form : forms) left_forms.push_back(atoms.compose(form, splitter.images(), piece.box));
+    result[r] = Assignments(left_cuts, left_forms, std::move(piece), atoms).run();
+    std::vector<Sample> samples = region.samples;
+    bool kept = true;
+    for (Sample& sample : samples) {
+      const Form& image = splitter.images()[sample.coordinate];
+      kept = kept && image.is_variable();
+      if (kept) sample.coordinate = image.terms[0].first;
+    }
+    if (!kept) result[r].clear();  // digits of numbers that only data tell
+    for (AffinePart& part : result[r]) {
+      part.samples = samples;
+      part.origin = splitter.origin();
+    }
+  }
+  return result;
+}
+
+}  // namespace lightline::index

@@ -1,0 +1,124 @@
+// Integer formulas of loop indices: a constant plus multiples of atoms, where an atom is a variable, a quotient or a
+// remainder of another form, or a number that only data tell. Equal forms are the same bytes, whatever way they were made.
+//
+// Room index: the one algebra of indices: forms with quotients and remainders, regions of points, images of regions
+// under forms, and counting. Whatever can not be kept exactly becomes fewer points, never more.
+// May use: base.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace lightline::index {
+
+// lo, lo + step, ..., at most hi. Empty if hi < lo.
+struct Range {
+  int64_t lo = 0;
+  int64_t hi = -1;
+  int64_t step = 1;
+  int64_t count() const { return hi < lo ? 0 : (hi - lo) / step + 1; }
+  bool operator==(const Range&) const = default;
+  auto operator<=>(const Range&) const = default;
+};
+
+// Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
+inline constexpr int64_t greatest_kept = int64_t(1) << 48;
+inline constexpr Range anything{-greatest_kept, greatest_kept, 1};
+inline bool is_kept(int64_t value) { return value >= -greatest_kept && value <= greatest_kept; }
+
+// A variable is an atom by its number; numbers from `first_compound` on are kept by Atoms.
+using AtomId = uint32_t;
+inline constexpr AtomId first_compound = AtomId(1) << 24;
+inline bool is_variable(AtomId atom) { return atom < first_compound; }
+
+struct Form {
+  int64_t constant = 0;
+  std::vector<std::pair<AtomId, int64_t>> terms;  // by ascending atom, no zero coefficients
+
+  static Form of(int64_t constant) { return {constant, {}}; }
+  static Form variable(AtomId atom) { return {0, {{atom, 1}}}; }
+  bool is_constant() const { return terms.empty(); }
+  bool is_variable() const {  // plainly one, without a shift
+    return constant == 0 && terms.size() == 1 && terms[0].second == 1 && index::is_variable(terms[0].first);
+  }
+  int64_t coefficient(AtomId atom) const;
+  bool operator==(const Form&) const = default;
+  auto operator<=>(const Form&) const = default;
+};
+uint64_t hash_of(const Form& form);
+
+struct Atom {
+  enum class Kind : uint8_t { quotient, remainder, data };
+  Kind kind = Kind::quotient;
+  Form of;               // quotient, remainder: of this form
+  int64_t by = 1;        //   by this positive number, rounding down
+  uint32_t source = 0;   // data: whose values they are,
+  std::vector<Form> at;  //   read at these places,
+  int64_t extent = 0;    //   each at least 0 and below this
+};
+
+class Atoms {
+ public:
+  const Atom& operator[](AtomId id) const { return atoms_[id - first_compound]; }
+
+  Form sum(const Form& a, const Form& b, int64_t factor = 1);  // a + factor * b
+  Form scaled(const Form& form, int64_t factor);
+  Form quotient(const Form& form, int64_t by, std::span<const Range> ranges);
+  Form remainder(const Form& form, int64_t by, std::span<const Range> ranges);
+  Form data(uint32_t source, std::vector<Form> at, int64_t extent);
+  // A number of which nothing is known; each is different from all others.
+  Form unknown();
+  // The values of a source of data that is known before the program runs, in row-major order.
+  struct Table {
+    std::vector<int64_t> extents;
+    std::vector<int64_t> values;
+  };
+  void know(uint32_t source, Table table) { tables_.insert_or_assign(source, std::move(table)); }
+  const Table* table(uint32_t source) const {
+    const auto found = tables_.find(source);
+    return found == tables_.end() ? nullptr : &found->second;
+  }
+
+  // The form with every variable replaced by its image.
+  Form compose(const Form& form, std::span<const Form> images, std::span<const Range> ranges);
+
+  // All values lie between these. Variables without a range may be anything.
+  Range range(const Form& form, std::span<const Range> ranges) const;
+
+  // Calls `visit(AtomId variable)` for every variable in the form, those inside of atoms too, perhaps several times.
+  template <class Visit>
+  void for_each_variable(const Form& form, const Visit& visit) const {
+    for (const auto& [atom, coefficient] : form.terms) for_each_variable_of(atom, visit);
+  }
+  template <class Visit>
+  void for_each_variable_of(AtomId atom, const Visit& visit) const {
+    if (is_variable(atom)) return visit(atom);
+    const Atom& compound = (*this)[atom];
+    for_each_variable(compound.of, visit);
+    for (const Form& form : compound.at) for_each_variable(form, visit);
+  }
+  bool has_compound(const Form& form) const { return !form.terms.empty() && !is_variable(form.terms.back().first); }
+  bool has_data(const Form& form) const;
+
+ private:
+  AtomId intern(Atom atom);
+  Range range_of(AtomId atom, std::span<const Range> ranges) const;
+  void rejoin(Form& form);
+  // form = by * whole + rest, where the numbers of the rest are below `by`.
+  struct Split {
+    Form whole, rest;
+  };
+  Split split(const Form& form, int64_t by) const;
+
+  std::vector<Atom> atoms_;
+  std::unordered_multimap<uint64_t, AtomId> by_hash_;
+  std::unordered_map<uint32_t, Table> tables_;
+  uint32_t unknowns_ = 0;
+};
+
+}  // namespace lightline::index

@@ -1,0 +1,161 @@
+#include "index/region.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/maths.h"
+
+namespace lightline::index {
+namespace {
+
+// Keeps the points of a range between two bounds.
+Range clipped(Range range, int64_t low, int64_t high) {
+  if (low > range.lo) range.lo += ceil_div(low - range.lo, range.step) * range.step;
+  range.hi = std::min(range.hi, high);
+  if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
+  return range;
+}
+
+Range common(const Range& a, const Range& b) {
+  Range result = clipped(a.step >= b.step ? a : b, std::max(a.lo, b.lo), std::min(a.hi, b.hi));
+  const Range& coarse = a.step >= b.step ? a : b;
+  const Range& fine = a.step >= b.step ? b : a;
+  if (fine.step == 1 || result.count() == 0) return result;
+  const int64_t step = coarse.step / std::gcd(coarse.step, fine.step) * fine.step;
+  while (result.lo <= result.hi && floor_mod(result.lo - fine.lo, fine.step) != 0) {
+    result.lo += coarse.step;
+    if (result.lo - std::max(a.lo, b.lo) > step) return {0, -1, 1};
+  }
+  result.step = step;
+  return clipped(result, result.lo, result.hi);
+}
+
+Form opposite(const Form& form) {  // less than 0
+  Form result = Form::of(-form.constant - 1);
+  for (const auto& [atom, coefficient] : form.terms) result.terms.emplace_back(atom, -coefficient);
+  return result;
+}
+
+Form shifted(AtomId variable, int64_t coefficient, int64_t constant) { return {constant, {{variable, coefficient}}}; }
+
+// What makes a range: forms that are at least 0 on it, and only there.
+std::vector<Form> conditions(AtomId variable, const Range& range, const Range& natural, Atoms& atoms) {
+  std::vector<Form> result;
+  if (range.lo > natural.lo) result.push_back(shifted(variable, 1, -range.lo));
+  if (range.hi < natural.hi && !(natural.step == 1 && range.step > 1 && natural.hi - range.hi < range.step))
+    result.push_back(shifted(variable, -1, range.hi));
+  if (range.step > natural.step) {
+    Form rest = atoms.remainder(shifted(variable, 1, -range.lo), range.step, {});
+    result.push_back(atoms.scaled(rest, -1));
+  }
+  return result;
+}
+
+}  // namespace
+
+Region Region::whole(std::span<const int64_t> extents) {
+  Region region;
+  region.box.reserve(extents.size());
+  for (const int64_t extent : extents) {
+    region.box.push_back({0, extent - 1, 1});
+    region.empty |= extent <= 0;
+  }
+  return region;
+}
+
+void Region::cut(Form form, const Atoms& atoms) {
+  if (empty) return;
+  const Range values = atoms.range(form, box);
+  if (values.lo >= 0) return;
+  points = -1;
+  if (values.hi < 0) {
+    empty = true;
+    return;
+  }
+  if (form.terms.size() == 1 && is_variable(form.terms[0].first)) {
+    const auto [variable, coefficient] = form.terms[0];
+    Range& range = box[variable];
+    range = coefficient > 0 ? clipped(range, ceil_div(-form.constant, coefficient), range.hi)
+                            : clipped(range, range.lo, floor_div(form.constant, -coefficient));
+    empty |= range.hi < range.lo;
+    return;
+  }
+  int64_t factor = 0;
+  for (const auto& [atom, coefficient] : form.terms) factor = std::gcd(factor, coefficient);
+  if (factor > 1) {
+    for (auto& term : form.terms) term.second /= factor;
+    form.constant = floor_div(form.constant, factor);
+  }
+  const auto at = std::lower_bound(cuts.begin(), cuts.end(), form);
+  if (at == cuts.end() || *at != form) cuts.insert(at, std::move(form));
+}
+
+void Region::cut_equal(const Form& a, const Form& b, Atoms& atoms) {
+  Form difference = atoms.sum(a, b, -1);
+  Form reverse = atoms.scaled(difference, -1);
+  cut(std::move(difference), atoms);
+  cut(std::move(reverse), atoms);
+}
+
+uint64_t hash_of(const Region& region) {
+  uint64_t hash = 0x2f1;
+  for (const Range& range : region.box)
+    hash = mixed(mixed(mixed(hash, uint64_t(range.lo)), uint64_t(range.hi)), uint64_t(range.step));
+  for (const Form& form : region.cuts) hash = mixed(hash, hash_of(form));
+  for (const Sample& sample : region.samples) hash = mixed(mixed(hash, sample.coordinate), sample.source);
+  return hash;
+}
+
+Region pull_back(const Region& region, std::span<const Range> natural, std::span<const Form> images,
+                 const Region& within, Atoms& atoms) {
+  Region result = within;
+  result.empty |= region.empty;
+  for (size_t d = 0; d < region.box.size() && !result.empty; ++d) {
+    if (region.box[d] == natural[d]) continue;
+    const std::vector<Form> image{images[d]};
+    for (const Form& condition : conditions(0, region.box[d], natural[d], atoms))
+      result.cut(atoms.compose(condition, image, result.box), atoms);
+  }
+  for (const Form& cut : region.cuts) {
+    if (result.empty) break;
+    result.cut(atoms.compose(cut, images, result.box), atoms);
+  }
+  return result;
+}
+
+Region intersection(const Region& a, const Region& b, const Atoms& atoms) {
+  Region result = a;
+  result.empty |= b.empty;
+  result.points = -1;
+  for (size_t d = 0; d < a.box.size() && !result.empty; ++d) {
+    if (a.box[d] == b.box[d]) continue;
+    result.box[d] = common(a.box[d], b.box[d]);
+    result.empty |= result.box[d].hi < result.box[d].lo;
+  }
+  for (const Form& cut : b.cuts) result.cut(cut, atoms);
+  for (const Form& cut : a.cuts) {  // the smaller box may decide them
+    if (result.empty) break;
+    if (atoms.range(cut, result.box).hi < 0) result.empty = true;
+  }
+  return result;
+}
+
+std::vector<Region> difference(const Region& a, const Region& b, Atoms& atoms) {
+  std::vector<Region> parts;
+  Region rest = a;
+  const auto keep = [&](const Form& condition) {
+    Region part = rest;
+    part.cut(opposite(condition), atoms);
+    if (!part.empty) parts.push_back(std::move(part));
+    rest.cut(condition, atoms);
+  };
+  if (b.empty || intersection(a, b, atoms).empty) return a.empty ? parts : std::vector<Region>{a};
+  for (size_t d = 0; d < a.box.size(); ++d)
+    for (const Form& condition : conditions(AtomId(d), b.box[d], a.box[d], atoms))
+      if (!rest.empty) keep(condition);
+  for (const Form& cut : b.cuts)
+    if (!rest.empty) keep(cut);
+  return parts;
+}
+
+}  // namespace lightline::index

@@ -1,0 +1,41 @@
+"""Programs whose least work was worked out by hand, by the kind of knowledge that finding it takes."""
+
+from __future__ import annotations
+
+from least import (
+    caches,
+    choices,
+    definitions,
+    disguised,
+    equality,
+    everything,
+    formulas,
+    gathers,
+    known_values,
+    loops,
+    masks,
+    rates,
+    repetition,
+    sums,
+    widths,
+    zeros,
+)
+
+MODULES = [
+    masks,
+    zeros,
+    disguised,
+    formulas,
+    sums,
+    repetition,
+    equality,
+    choices,
+    definitions,
+    widths,
+    loops,
+    rates,
+    caches,
+    gathers,
+    everything,
+    known_values,
+]

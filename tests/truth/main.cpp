@@ -1,0 +1,129 @@
+// lightline_truth: holds the tiers of random tiny programs, or of given ones, against their truth by enumeration.
+//
+//   lightline_truth --seed N --count M [--kind K] [--finds FOLDER]
+//   lightline_truth --seed N --count M --respell neutral|wasteful
+//   lightline_truth --file X.lir
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "loops/ir/parse.h"
+#include "truth/found.h"
+#include "truth/respell.h"
+
+namespace lightline::truth {
+namespace {
+
+struct Arguments {
+  FuzzOptions fuzz;
+  std::string finds;
+  std::string respell;
+  std::vector<std::string> files;
+  bool wrong = false;
+};
+
+Arguments parse_arguments(int count, char** words) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (i + 1 == count) {
+      arguments.wrong = true;
+      break;
+    }
+    const std::string value = words[++i];
+    if (word == "--seed")
+      arguments.fuzz.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (word == "--count")
+      arguments.fuzz.count = std::strtoull(value.c_str(), nullptr, 10);
+    else if (word == "--kind")
+      arguments.fuzz.kind = value;
+    else if (word == "--finds")
+      arguments.finds = value;
+    else if (word == "--respell")
+      arguments.respell = value;
+    else if (word == "--file")
+      arguments.files.push_back(value);
+    else
+      arguments.wrong = true;
+  }
+  return arguments;
+}
+
+int show_file(const std::string& path) {
+  auto found = load_found(path);
+  if (!found.ok()) {
+    fmt::print(stderr, "{}\n", to_string(found.error()));
+    return 2;
+  }
+  const auto verdict = judge(found->subject);
+  if (!verdict.ok()) {
+    fmt::print(stderr, "{}\n", to_string(verdict.error()));
+    return 2;
+  }
+  fmt::print("{}", to_string(*verdict));
+  return verdict->violations.empty() ? 0 : 1;
+}
+
+std::string file_name(const std::string& cause) {
+  std::string name;
+  for (const char letter : cause) {
+    if (std::isalnum(uint8_t(letter)))
+      name += char(std::tolower(letter));
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name + ".lir";
+}
+
+void write_finds(const FuzzReport& report, const std::string& kind, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& [cause, find] : report.finds) {
+    const Find small = minimised(find, kind, cause);
+    std::ofstream(std::filesystem::path(folder) / file_name(cause)) << found_text(small, cause);
+  }
+}
+
+int run_fuzz(const Arguments& arguments) {
+  const FuzzReport report = fuzz(arguments.fuzz);
+  fmt::print("{} programs, {} also run by the interpreter, {} skipped, {} with a violation, {} by more than rates\n",
+             report.tried, report.checked_by_interpreter, report.skipped, report.violating, report.beyond_rates);
+  for (const auto& [construct, counts] : report.constructs)
+    fmt::print("  {:<32} {:>6} of {:>6}\n", construct, counts.first, counts.second);
+  for (const auto& [resource, count] : report.resources) fmt::print("  {:<32} {:>6}\n", resource, count);
+  for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
+  if (!arguments.finds.empty()) write_finds(report, arguments.fuzz.kind, arguments.finds);
+  return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
+}
+
+int run_respelling(const Arguments& arguments) {
+  const RespellReport report = respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful");
+  bool moved = false;
+  for (const auto& [rule, counts] : report.rules) {
+    fmt::print("{:<44} {:>6} of {:>6}\n", rule, counts.first, counts.second);
+    moved = moved || counts.first > 0;
+  }
+  for (const auto& [rule, example] : report.examples) fmt::print("\n{}:\n{}", rule, example);
+  for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
+  return report.faults.empty() ? (moved ? 1 : 0) : 3;
+}
+
+}  // namespace
+}  // namespace lightline::truth
+
+int main(int count, char** words) {
+  using namespace lightline::truth;
+  const Arguments arguments = parse_arguments(count, words);
+  if (arguments.wrong) {
+    fmt::print(stderr,
+               "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful] "
+               "| --file X.lir\n");
+    return 2;
+  }
+  if (!arguments.respell.empty()) return run_respelling(arguments);
+  int code = 0;
+  for (const std::string& file : arguments.files) code = std::max(code, show_file(file));
+  return arguments.files.empty() ? run_fuzz(arguments) : code;
+}

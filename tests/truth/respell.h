@@ -1,0 +1,50 @@
+// The same program in other words: neutral ones, which must change no tier, and wasteful ones, whose tiers must stay at
+// or below the truth of the program they were made from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "truth/fuzz.h"
+
+namespace lightline::truth {
+
+struct Respelled {
+  Sketch sketch;
+  std::string rule;
+};
+
+const std::vector<std::string>& neutral_rules();
+const std::vector<std::string>& wasteful_rules();
+
+// By one rule, at a random place; nothing if the rule has no place in the program.
+std::optional<Respelled> respelled(const Sketch& sketch, const std::string& rule, uint64_t seed);
+
+// A cheap program and a wasteful way to say the same, by name: cumulative sums as products, and the like.
+struct Pair {
+  std::string name;
+  Sketch cheap;
+  Sketch wasteful;
+};
+std::vector<Pair> wasteful_pairs(uint64_t seed);
+
+// What a respelling did: how tiers moved, or that the meaning did.
+struct RespellVerdict {
+  std::vector<Violation> violations;
+  std::optional<std::string> other_meaning;
+};
+struct RespellReport {
+  std::map<std::string, std::pair<uint64_t, uint64_t>> rules;  // moved or too high, tried
+  std::map<std::string, std::string> examples;                 // of each rule: the program, respelled, and what moved
+  std::vector<std::string> faults;                             // another meaning, or no program any more
+};
+// Random programs, each respelled by every rule that has a place in it; the pairs too.
+RespellReport respell_all(uint64_t seed, uint64_t count, bool wasteful);
+
+Result<RespellVerdict> judge_neutral(const Sketch& from, const Sketch& to, uint64_t seed);
+Result<RespellVerdict> judge_wasteful(const Sketch& from, const Sketch& to, uint64_t seed);
+
+}  // namespace lightline::truth

@@ -1,0 +1,13 @@
+// Respellings that need the program's structure: names, the order of operands, statements inlined and outlined.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace lightline::truth {
+
+// `rule` is rename, commute, inline or outline; nothing if it has no place in the program.
+std::optional<std::string> respelled_program(const std::string& text, const std::string& rule, uint64_t seed);
+
+}  // namespace lightline::truth

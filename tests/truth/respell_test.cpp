@@ -1,0 +1,37 @@
+// Respelled programs mean the same; with LIGHTLINE_TRUTH=1 their tiers are held too.
+#include "truth/respell.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/seed.h"
+
+namespace lightline::truth {
+namespace {
+
+void expect_same_meaning(bool wasteful) {
+  SCOPED_TRACE(testing_support::seed_text());
+  const RespellReport report = respell_all(testing_support::seed_of(3), 100, wasteful);
+  EXPECT_TRUE(report.faults.empty()) << report.faults.front();
+  for (const std::string& rule : wasteful ? wasteful_rules() : neutral_rules())
+    EXPECT_GE(report.rules.at(rule).second, 10u) << rule;
+}
+
+void expect_tiers_hold(bool wasteful) {
+  if (std::getenv("LIGHTLINE_TRUTH") == nullptr) GTEST_SKIP() << "set LIGHTLINE_TRUTH=1 to judge the tiers";
+  const bool is_long = std::getenv("LIGHTLINE_LONG") != nullptr;
+  SCOPED_TRACE(testing_support::seed_text());
+  const RespellReport report = respell_all(testing_support::seed_of(4), is_long ? 5000 : 400, wasteful);
+  for (const auto& [rule, example] : report.examples)
+    ADD_FAILURE() << rule << ": " << report.rules.at(rule).first << " of " << report.rules.at(rule).second << "\n"
+                  << example;
+}
+
+TEST(TruthRespell, NeutralWordsMeanTheSame) { expect_same_meaning(false); }
+TEST(TruthRespell, WastefulWordsMeanTheSame) { expect_same_meaning(true); }
+TEST(TruthRespell, NeutralWordsMoveNoTier) { expect_tiers_hold(false); }
+TEST(TruthRespell, WastefulWordsStayBelowTheCheapTruth) { expect_tiers_hold(true); }
+
+}  // namespace
+}  // namespace lightline::truth
