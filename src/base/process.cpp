@@ -215,7 +215,7 @@ class SupervisorProcess {
   int socket() const { return socket_.get(); }
   void end_program() { shutdown(socket_.get(), SHUT_WR); }
   // A program can stop its supervisor, which then keeps no limit.
-  void wake() { kill(pid_, SIGCONT); }
+  void wake() const { kill(pid_, SIGCONT); }
   void wait() {
     socket_.close();
     while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
@@ -258,33 +258,50 @@ struct Stream {
   }
 };
 
-// How long a supervisor that has to end the program is given until it is woken, again and again.
-constexpr int patience_ms = 500;
+// Wakes a supervisor that should have ended the program by now, and again after every such time.
+class Alarm {
+ public:
+  explicit Alarm(std::optional<double> seconds) {
+    constexpr double longest = 1e6;
+    if (seconds && *seconds < longest)
+      at_ = Clock::now() + std::chrono::milliseconds(int64_t(*seconds * 1000)) + patience;
+  }
+  void set() { at_ = std::min(at_, Clock::now() + patience); }
+  // For poll: milliseconds, or -1 for ever.
+  int time_left() const {
+    if (at_ == Clock::time_point::max()) return -1;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(at_ - Clock::now());
+    return std::max(0, int(left.count()) + 1);
+  }
+  void wake_if_late(const SupervisorProcess& supervisor) {
+    if (Clock::now() < at_) return;
+    supervisor.wake();
+    at_ = Clock::now() + patience;
+  }
 
-// Milliseconds until the supervisor should have ended the program, for poll: -1 if it need not.
-int time_left(std::optional<double> seconds, std::chrono::steady_clock::time_point start) {
-  constexpr double longest = 1e6;
-  if (!seconds || *seconds > longest) return -1;
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return std::max(0, int((*seconds - passed.count()) * 1000)) + patience_ms;
-}
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds patience{500};
+  Clock::time_point at_ = Clock::time_point::max();
+};
 
 // Reads both streams until the supervisor is done.
 Status collect(SupervisorProcess& supervisor, Stream& output, Stream& errors, const ProcessOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  Alarm alarm(options.seconds);
   bool ending = false;
   for (;;) {
     pollfd sources[] = {
         {supervisor.socket(), POLLIN, 0}, {output.source.get(), POLLIN, 0}, {errors.source.get(), POLLIN, 0}};
-    const int ready = poll(sources, 3, ending ? patience_ms : time_left(options.seconds, start));
+    const int ready = poll(sources, 3, alarm.time_left());
     if (ready < 0 && errno != EINTR) return system_error("the output of a program can not be waited for", errno);
-    if (ready == 0) supervisor.wake();
+    alarm.wake_if_late(supervisor);
     if (ready <= 0) continue;
     if (sources[0].revents != 0) break;
     if (sources[1].revents != 0) output.take(SIZE_MAX);
     if (sources[2].revents != 0) errors.take(SIZE_MAX);
     if (!options.cut_output && !ending && (output.cut || errors.cut)) {
       supervisor.end_program();
+      alarm.set();
       ending = true;
     }
   }

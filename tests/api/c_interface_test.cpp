@@ -1,6 +1,7 @@
 // The C interface, called as a C program calls it; tests/api/c_program.c shows that the header is C.
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -174,6 +175,24 @@ TEST(CInterface, NullArgumentsAreErrors) {
   lightline_free_program(nullptr);
   lightline_free_outputs(nullptr);
   lightline_free_text(nullptr);
+}
+
+TEST(CInterface, SizesBeyondMemoryAreErrors) {
+  lightline_program* program = nullptr;
+  Text error;
+  EXPECT_EQ(lightline_parse("test.lir", scale, SIZE_MAX, &program, &error.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(error.str(), "error: a size is larger than memory can be");
+}
+
+TEST(CInterface, ErrorsDoNotQuoteAllOfALongInput) {
+  const std::string text =
+      "program p(x: f32[4]) -> (y) {\n  y: f32[4] = for i: " + std::string(3000000, 'q') + "[i]\n}\n";
+  lightline_program* program = nullptr;
+  Text error;
+  EXPECT_EQ(lightline_parse("test.lir", text.c_str(), text.size(), &program, &error.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_THAT(error.str(), testing::StartsWith("test.lir:2:"));
+  EXPECT_THAT(error.str(), testing::HasSubstr("qqq [... "));
+  EXPECT_LT(error.str().size(), 5000u);
 }
 
 // A cache that is empty: every thread finds nothing and compiles.

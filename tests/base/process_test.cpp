@@ -208,6 +208,16 @@ TEST_F(Process, TimeLimitEndsTheWholeTree) {
   EXPECT_FALSE(result->succeeded());
 }
 
+TEST_F(Process, AStoppedSupervisorIsWokenAtTheLimit) {
+  const auto late = shell("kill -STOP $PPID; sleep 60", {.seconds = 0.3});
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->limit, ProcessLimit::time);
+  EXPECT_LT(late->seconds, 30);
+  const auto loud = shell("kill -STOP $PPID; yes; sleep 60", {.output_bytes = 1000});
+  ASSERT_TRUE(loud.ok());
+  EXPECT_EQ(loud->limit, ProcessLimit::output);
+}
+
 TEST_F(Process, WhatAProgramLeavesBehindEndsWithIt) {
   const TemporaryDirectory directory;
   const std::string all_there = "while [ $(wc -l <pids) -lt 4 ]; do sleep 0.01; done; cat pids; exit 7";

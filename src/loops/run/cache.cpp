@@ -132,7 +132,8 @@ struct Unfinished {
 };
 
 std::string first_lines(const ProcessResult& result, int count) {
-  const std::string text = result.output + result.errors;
+  std::string text = result.output + result.errors;
+  while (text.ends_with('\n')) text.pop_back();
   size_t end = 0;
   for (int i = 0; i < count && end != std::string::npos; ++i) end = text.find('\n', end == 0 ? 0 : end + 1);
   return text.substr(0, end);

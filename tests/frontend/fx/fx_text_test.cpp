@@ -243,7 +243,7 @@ TEST(FxText, FixturesImportWithEveryShape) {
   EXPECT_EQ(samples, 3);
 }
 
-// The samples that came with the task, where they lie beside the checkout.
+// GraphNet's own samples, where they lie beside the checkout.
 TEST(FxText, GraphNetSamplesImport) {
   const std::string archive = std::string(LIGHTLINE_SOURCE_DIR) + "/../shared/data/graphnet/samples.tar.xz";
   if (!file_exists(archive)) GTEST_SKIP() << "no " << archive;

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 
 #include "loops/emit_c/emit_c.h"
 #include "loops/plan/plan_testing.h"
@@ -259,94 +257,6 @@ TEST(Schedule, FoldedAndInAKernelMayDifferInForm) {
   }
   EXPECT_NE(*emit_c(list[0].program, list[0].schedule), *emit_c(list[1].program, list[1].schedule));
   expect_values(list);
-}
-
-// ---- large schedules ----
-
-struct Folded {
-  Program program;
-  Schedule schedule;
-};
-
-// Statements that each read the one before in this way, all of them folded into the last.
-Folded folded_chain(size_t length, const std::function<std::string(const std::string&, size_t)>& body) {
-  std::string text = "program p(x: f32[64]) -> (y) {\n";
-  std::string before = "x";
-  Folded made;
-  for (size_t k = 0; k < length; ++k) {
-    text += fmt::format("  a{}: f32[64] = for i: {}\n", k, body(before, k));
-    before = fmt::format("a{}", k);
-    made.schedule.folded.push_back({StatementId(k), false});
-  }
-  made.program = parsed(text + fmt::format("  y: f32[64] = for i: {}[i] + 1\n}}\n", before));
-  made.schedule.kernels.push_back({.statements = {{.statement = StatementId(length), .loops = {{.index = 0}}}}});
-  return made;
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string plus_one(const std::string& before, size_t) { return before + "[i] + 1"; }
-
-TEST(LargeSchedules, ALongChainOfFoldsIsRefused) {
-  const Folded made = folded_chain(100000, plus_one);
-  const Status status = verify(made.program, made.schedule);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(to_string(status.error()),
-            "error: 'a2049' is nested 2052 deep with what is folded into it, more than 2051\n"
-            "  hint: give 'a2048', which is folded into it, a kernel of its own");
-}
-
-// What reads early through a long chain is still found.
-TEST(LargeSchedules, ReadsAreFollowedThroughLongChains) {
-  Folded made = folded_chain(2000, plus_one);
-  made.schedule.folded.erase(made.schedule.folded.begin());
-  made.schedule.kernels.push_back({.statements = {{.statement = 0, .loops = {{.index = 0}}}}});
-  EXPECT_EQ(verify(made.program, made.schedule).error().message, "'y' runs before 'a0', which it reads");
-  std::swap(made.schedule.kernels[0], made.schedule.kernels[1]);
-  made.schedule.kernels[1].statements[0].residency = {{.array = 1}, {.array = 0}};
-  EXPECT_EQ(verify(made.program, made.schedule).error().message, "'y' keeps 'x', which it neither computes nor reads");
-}
-
-TEST(LargeSchedules, FollowingALongChainTakesNoLongerThanUsual) {
-  const Folded made = folded_chain(2000, plus_one);
-  std::string code;
-  const double usual = seconds_of([&] { EXPECT_TRUE(emit_c(made.program).ok()); });
-  const double followed = seconds_of([&] { code = *emit_c(made.program, made.schedule); });
-  EXPECT_LT(followed, 2 * usual);
-  EXPECT_EQ(std::ranges::count(code, '+') > 2000, true);
-  expect_values({{"chain", folded_chain(300, plus_one).program, folded_chain(300, plus_one).schedule}});
-}
-
-TEST(LargeSchedules, FoldsThatMultiplyAreRefused) {
-  const auto thrice = [](const std::string& before, size_t k) {
-    return fmt::format("{0}[i] + {0}[63 - i] * {0}[(i + {1}) mod 64]", before, k + 1);
-  };
-  const Folded made = folded_chain(40, thrice);
-  EXPECT_EQ(to_string(verify(made.program, made.schedule).error()),
-            "error: 'a7' has 32801 operations with what is folded into it, more than 16384\n"
-            "  hint: give 'a6', which is folded into it, a kernel of its own");
-}
-
-TEST(LargeSchedules, ManyLargeExpressionsAreRefused) {
-  const auto turned = [](const std::string& before, size_t) { return before + "[63 - i] + 1"; };
-  const Folded made = folded_chain(2000, turned);
-  EXPECT_EQ(to_string(verify(made.program, made.schedule).error()),
-            "error: all expressions up to 'a766' have more than 1178112 operations with what is folded into them\n"
-            "  hint: give more statements kernels of their own");
-}
-
-// What a statement's own text makes large is no matter of the schedule.
-TEST(LargeSchedules, LongTextsAreNotRefused) {
-  // A tree of 4,096 reads, twelve deep
-  std::string sum = "x[0]";
-  for (int level = 0; level < 12; ++level) sum = "(" + sum + " + " + sum + ")";
-  const Program program = parsed("program p(x: f32[64]) -> (y) {\n  y: f32[] = " + sum + "\n}\n");
-  const Status status = verify(program, unfused_schedule(program));
-  EXPECT_TRUE(status.ok()) << to_string(status.error());
 }
 
 // Whether opaque statements can run is no matter of the schedule.

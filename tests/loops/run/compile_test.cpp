@@ -87,11 +87,52 @@ TEST_F(CompileTest, ACompilerThatHangsIsThere) {
 }
 
 TEST_F(CompileTest, AFailureLeavesNothingBehind) {
-  options_.compiler = script("[ $1 = --version ] && exit; echo bad luck >&2; exit 1");
+  options_.compiler = script("case \"$*\" in *--version|*/dev/null) exit;; esac; echo bad luck >&2; exit 1");
   const auto compiled = compile({&program_}, options_);
   ASSERT_FALSE(compiled.ok());
-  EXPECT_NE(compiled.error().message.find("also for an empty file"), std::string::npos) << compiled.error().message;
+  EXPECT_EQ(name(compiled.error().code), name(ErrorCode::internal));
+  EXPECT_NE(compiled.error().message.find("refused the emitted code: bad luck"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(options_.cache_directory));
+}
+
+// Only code that a working compiler refuses with reasons is a defect of ours.
+TEST_F(CompileTest, ACompilerThatDoesNotWorkIsNoDefect) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"exit 1", "' ended with exit status 1 and said nothing"},
+      {"kill -9 $$", "' was ended by signal 9 and said nothing"},
+      {"[ $1 = --version ] && exit; echo bad luck >&2; exit 7",
+       "' ended with exit status 7, also for an empty file: bad luck"},
+      {"exit 0", "' reported success but wrote no library"},
+      {"while [ $# -gt 0 ]; do [ $1 = -o ] && mkdir -p $2; shift; done", "' reported success but wrote no library"},
+  };
+  for (const auto& [text, message] : cases) {
+    SCOPED_TRACE(text);
+    options_.compiler = script(text);
+    const auto compiled = compile({&program_}, options_);
+    ASSERT_FALSE(compiled.ok());
+    EXPECT_EQ(name(compiled.error().code), name(ErrorCode::unsupported));
+    EXPECT_EQ(compiled.error().message, "the C compiler '" + options_.compiler + message);
+    EXPECT_NE(compiled.error().hint.find("--backend interp"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_empty(options_.cache_directory));
+  }
+}
+
+TEST_F(CompileTest, WhatCanNotBeLoadedIsNotKept) {
+  for (const char* content : {"echo garbage > $2", "echo 'int x;' | cc -shared -x c - -o $2"}) {
+    SCOPED_TRACE(content);
+    CompileOptions options = options_;
+    options.compiler =
+        script(std::string("while [ $# -gt 0 ]; do [ $1 = -o ] && ") + content + "; shift; done; exit 0");
+    const auto compiled = compile({&program_}, options);
+    ASSERT_FALSE(compiled.ok());
+    EXPECT_NE(compiled.error().message.find("compiled code can not be loaded"), std::string::npos);
+    EXPECT_EQ(library(), "");
+  }
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  std::ofstream(library()) << "damaged meanwhile";
+  const auto again = compile({&program_}, options_);
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+  EXPECT_FALSE(again->from_cache());
 }
 
 TEST_F(CompileTest, ChecksTensors) {
