@@ -13,16 +13,16 @@ enum class Rates : uint8_t { one_unit, all_units };
 double matrix_ms(const demand::Work& work, const machine::Machine& machine, const Options& options, Rates rates,
                  std::string& unit) {
   double total = 0, longest = 0;
-  for (const auto& [dtype, macs] : options.any_algorithm ? work.transformed_macs : work.macs) {
+  for (const auto& [operands, macs] : options.any_algorithm ? work.transformed_macs : work.macs) {
     if (macs <= 0) continue;
-    // A complex product takes four real ones, or three with more additions.
-    const double real = dtype == DType::c64 ? 3 * macs : macs;
-    const machine::RateType type = machine::narrow_rate_type(dtype);
+    const machine::RateType left = machine::narrow_rate_type(operands.narrow);
+    const machine::RateType right = machine::narrow_rate_type(operands.wide);
     const machine::ContractionRate rate =
-        rates == Rates::all_units ? machine::contraction_rate_all_units(machine, type, type, options.math)
-        : dtype == DType::boolean ? machine::contraction_rate_one_unit(machine, type, type, options.math)
-                                  : machine::contraction_rate(machine, dtype, options.math);
-    const double ms = rate.macs_per_second > 0 ? 1e3 * real / rate.macs_per_second : 0;
+        rates == Rates::all_units ? machine::contraction_rate_all_units(machine, left, right, options.math)
+        : left != right || operands.wide == DType::boolean
+            ? machine::contraction_rate_one_unit(machine, left, right, options.math)
+            : machine::contraction_rate(machine, operands.wide, options.math);
+    const double ms = rate.macs_per_second > 0 ? 1e3 * macs / rate.macs_per_second : 0;
     total += ms;
     if (ms > longest) {
       longest = ms;
@@ -89,10 +89,10 @@ Cost cost_of(const demand::Work& work, double inputs, double outputs, const mach
 double macs_per_second(const demand::Work& work, const machine::Machine& machine, const Options& options) {
   DType most = DType::f32;
   double count = 0;
-  for (const auto& [dtype, macs] : work.macs)
+  for (const auto& [operands, macs] : work.macs)
     if (macs > count) {
       count = macs;
-      most = dtype;
+      most = operands.wide;
     }
   return machine::contraction_rate(machine, most, options.math).macs_per_second;
 }

@@ -28,6 +28,21 @@ bool commutes(Function f) {
          f == Function::bitand_ || f == Function::bitor_ || f == Function::bitxor_ || f == Function::hypot;
 }
 
+// On truths, bits are logic.
+Function of_truths(Function f) {
+  switch (f) {
+    case Function::bitand_:
+    case Function::mul:
+    case Function::min: return Function::logical_and;
+    case Function::bitor_:
+    case Function::add:
+    case Function::max: return Function::logical_or;
+    case Function::bitxor_: return Function::ne;
+    case Function::bitnot: return Function::logical_not;
+    default: return f;
+  }
+}
+
 // An order that does not hang on the names of variables more than it must.
 bool comes_before(const Value& a, const Value& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
@@ -386,6 +401,7 @@ bool Algebra::call_exponential(Function function, const Value& arg, const Region
 void Algebra::call(Function function, std::span<const Value* const> args, DType type, DType result, const Region& where,
                    Cases& into) {
   box = where.box;
+  if (type == DType::boolean) function = of_truths(function);
   if (function == Function::select) {
     if (call_choice(args, result, where, into)) return;
   } else if (call_on_numbers(function, args, type, where, into)) {
@@ -456,6 +472,54 @@ Value Algebra::named(const Value& value, Coordinates& coordinates) {
   return result;
 }
 
+// The least and the greatest that a value can be, if it is always a whole number.
+std::optional<std::pair<double, double>> Algebra::whole_range(Function function, std::span<const Argument> args) const {
+  const auto of = [&](const Value& value) -> std::optional<std::pair<double, double>> {
+    if (value.is_number()) {
+      if (value.number != std::floor(value.number)) return std::nullopt;
+      return std::pair(value.number, value.number);
+    }
+    if (!value.is_element()) return std::nullopt;
+    if (is_integer(value.width)) {
+      const IntegerLimits limits = integer_limits(value.width);
+      return std::pair(double(limits.least), double(limits.greatest));
+    }
+    const Term& term = terms_[value.term];
+    return term.kind == TermKind::call ? whole_range(term.function, term.args) : std::nullopt;
+  };
+  switch (function) {
+    case Function::floor:
+    case Function::ceil:
+    case Function::round:
+    case Function::trunc: {
+      const auto inner = of(args[0].value);
+      return inner ? inner : std::pair(-INFINITY, INFINITY);
+    }
+    case Function::sign: return std::pair(-1.0, 1.0);
+    case Function::min:
+    case Function::max:
+    case Function::fmin:
+    case Function::fmax: {
+      const auto a = of(args[0].value), b = of(args[1].value);
+      if (!a || !b) return std::nullopt;
+      const bool least = function == Function::min || function == Function::fmin;
+      return least ? std::pair(std::min(a->first, b->first), std::min(a->second, b->second))
+                   : std::pair(std::max(a->first, b->first), std::max(a->second, b->second));
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<DType> Algebra::whole_numbers(Function function, std::span<const Argument> args) const {
+  const auto range = whole_range(function, args);
+  if (!range) return std::nullopt;
+  const auto [low, high] = *range;
+  if (low >= -4 && high <= 4) return DType::f4e2m1;
+  if (low >= -128 && high <= 127) return DType::i8;
+  if (low >= 0 && high <= 255) return DType::u8;
+  return std::nullopt;
+}
+
 Value Algebra::element_of(Function function, std::span<const Value* const> args, DType type, DType result) {
   std::vector<const Value*> sorted(args.begin(), args.end());
   if (commutes(function) && comes_before(*sorted[1], *sorted[0])) std::swap(sorted[0], sorted[1]);
@@ -482,7 +546,11 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
     case Function::ceil:
     case Function::round:
     case Function::trunc:
-    case Function::sign: term.width = narrower(width, result); break;
+    case Function::sign: {
+      term.width = narrower(width, result);
+      if (const auto whole = whole_numbers(function, term.args)) term.width = narrower(term.width, *whole);
+      break;
+    }
     case Function::select: {
       DType chosen = DType::boolean;
       for (size_t i = 1; i < 3; ++i)

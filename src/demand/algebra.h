@@ -57,6 +57,9 @@ class Algebra {
   void compare(F function, const Value& a, const Value& b, const Region& where, Cases& into);
   // Splits a region by whether a form is at least 0.
   void split(const Form& form, const Region& where, const std::function<void(const Region&, bool)>& visit);
+  // The narrowest type that holds the results, if they are whole numbers.
+  std::optional<DType> whole_numbers(F function, std::span<const Argument> args) const;
+  std::optional<std::pair<double, double>> whole_range(F function, std::span<const Argument> args) const;
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.
   bool enumerate(const Value& formula, const Region& where, Cases& into);

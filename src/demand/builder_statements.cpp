@@ -92,6 +92,9 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
     const auto number_at = [&](int64_t i) {
       return is_integer(declared.dtype) ? double(known->get_i64(i)) : known->get_f64(i);
     };
+    if (declared.dtype != DType::c64)
+      if (const auto form = formula_of(declared.shape, number_at, atoms_))
+        return define(array, {{Region::whole(declared.shape), Value::position(*form)}});
     Cases cases = declared.dtype == DType::c64 ? Cases{} : structure_of(declared.shape, number_at, atoms_);
     if (!cases.empty()) {
       algebra_.merge(cases);
@@ -121,10 +124,14 @@ void Builder::statement(const loops::Constant& node) {
   Region whole = Region::whole(extents);
   if (whole.empty) return define(node.result, {});
   if (node.values.size() == 1) return define(node.result, {{whole, Value::of(number_of(node.values[0]))}});
-  Cases cases = declared.dtype == DType::c64
-                    ? Cases{}
-                    : structure_of(
-                          declared.shape, [&](int64_t i) { return number_of(node.values[size_t(i)]); }, atoms_);
+  const auto number_at = [&](int64_t i) { return number_of(node.values[size_t(i)]); };
+  if (const auto form =
+          declared.dtype == DType::c64 ? std::nullopt : formula_of(declared.shape, number_at, atoms_)) {
+    algebra_.box = whole.box;
+    const Value value = algebra_.moved(Value::position(*form), variables(declared.shape.size(), before));
+    return define(node.result, {{whole, value}});
+  }
+  Cases cases = declared.dtype == DType::c64 ? Cases{} : structure_of(declared.shape, number_at, atoms_);
   algebra_.merge(cases);
   if (!cases.empty() && cases.size() <= most_shapes) {
     const std::vector<Form> images = variables(declared.shape.size(), before);

@@ -1,6 +1,7 @@
 #include "demand/known_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -132,6 +133,67 @@ Cases structure_of(std::span<const int64_t> extents, const std::function<double(
     }
   }
   return cases;
+}
+
+namespace {
+
+// Of a line of numbers, as a formula of the variable: steps of one size in blocks of one length, blocks alike.
+std::optional<Form> formula_of_line(const std::vector<int64_t>& line, const Form& variable, int64_t extent,
+                                    Atoms& atoms) {
+  const int64_t size = int64_t(line.size());
+  if (size == 1) return Form::of(line[0]);
+  const int64_t step = line[1] - line[0];
+  int64_t block = 2;
+  while (block < size && line[size_t(block)] == line[0] + step * block) ++block;
+  std::vector<int64_t> first;
+  for (int64_t i = 0; i < size; ++i) {
+    if (i % block == 0) first.push_back(line[size_t(i)]);
+    if (line[size_t(i)] != first.back() + step * (i % block)) return std::nullopt;
+  }
+  const Range range{0, extent - 1, 1};
+  const auto rest = formula_of_line(first, atoms.quotient(variable, block, std::span(&range, 1)), extent, atoms);
+  if (!rest) return std::nullopt;
+  return atoms.sum(*rest, atoms.remainder(variable, block, std::span(&range, 1)), step);
+}
+
+}  // namespace
+
+std::optional<Form> formula_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
+                               Atoms& atoms) {
+  constexpr double greatest = 1e12;
+  int64_t size = 1;
+  for (const int64_t extent : extents) {
+    if (extent <= 0 || size > most_elements / extent) return std::nullopt;
+    size *= extent;
+  }
+  const double start = number_at(0);
+  if (start != std::floor(start) || std::abs(start) > greatest) return std::nullopt;
+  // Each index by itself, the others at 0
+  std::vector<std::vector<int64_t>> lines;
+  Form form = Form::of(int64_t(start));
+  int64_t stride = size;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    stride /= extents[d];
+    std::vector<int64_t> line;
+    for (int64_t i = 0; i < extents[d]; ++i) {
+      const double number = number_at(i * stride);
+      if (number != std::floor(number) || std::abs(number) > greatest) return std::nullopt;
+      line.push_back(int64_t(number - start));
+    }
+    const auto one = formula_of_line(line, Form::variable(0), extents[d], atoms);
+    if (!one) return std::nullopt;
+    const Form variable[] = {Form::variable(index::AtomId(d))};
+    form = atoms.sum(form, atoms.compose(*one, variable, {}));
+    lines.push_back(std::move(line));
+  }
+  // All together
+  for (int64_t i = 0; i < size; ++i) {
+    double expected = start;
+    int64_t rest = i;
+    for (size_t d = extents.size(); d-- > 0; rest /= extents[d]) expected += double(lines[d][size_t(rest % extents[d])]);
+    if (number_at(i) != expected) return std::nullopt;
+  }
+  return form;
 }
 
 }  // namespace lightline::demand

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "demand/terms.h"
@@ -10,5 +12,10 @@ namespace lightline::demand {
 
 // A dense array of numbers as cases of few different ones: boxes, triangles and bands. None if it has no such shape.
 Cases structure_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms);
+
+// Whole numbers that are a formula of their indices: sums of multiples of digits, each of one index. Nothing if they
+// are not.
+std::optional<Form> formula_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
+                               Atoms& atoms);
 
 }  // namespace lightline::demand

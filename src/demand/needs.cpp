@@ -59,22 +59,6 @@ void compact(std::vector<Region>& list) {
   }
 }
 
-// Adds a region to a list, unless it is there already.
-bool insert(std::vector<Region>& list, Region region) {
-  for (const Region& known : list)
-    if (contains(known, region)) return false;
-  if (region.cuts.empty() && region.samples.empty())
-    std::erase_if(list, [&](const Region& known) { return contains(region, known); });
-  if (list.size() >= most_regions) return false;
-  list.push_back(std::move(region));
-  if (list.size() % 32 == 0)
-    for (size_t before = list.size() + 1; before > list.size();) {
-      before = list.size();
-      compact(list);
-    }
-  return true;
-}
-
 // What both regions say of the same variables, where some of the first are numbers by data: a region that tells
 // them apart says nothing sure.
 Region meet(const Region& needed, const Region& where, uint32_t first, const Atoms& atoms) {
@@ -98,6 +82,21 @@ Region meet(const Region& needed, const Region& where, uint32_t first, const Ato
 }
 
 }  // namespace
+
+bool Needs::insert(std::vector<Region>& list, Region region) {
+  for (const Region& known : list)
+    if (contains(known, region)) return false;
+  if (region.cuts.empty() && region.samples.empty())
+    std::erase_if(list, [&](const Region& known) { return contains(region, known); });
+  if (list.size() >= most_regions) return false;
+  list.push_back(std::move(region));
+  if (list.size() % 32 == 0)
+    for (size_t before = list.size() + 1; before > list.size();) {
+      before = list.size();
+      compact(list);
+    }
+  return true;
+}
 
 void Work::add(const Work& other) {
   for (const auto& [type, count] : other.macs) macs[type] += count;
@@ -144,6 +143,7 @@ void Needs::run() {
   }
   count_outputs();
   settle_pairs();
+  settle_totals();
 }
 
 // ---- what is returned ----

@@ -1,6 +1,7 @@
 // What outputs need of every term, from the outputs backwards, and the work and the bytes of it.
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -54,6 +55,8 @@ class Needs {
   void need(const Value& value, const Region& region);
   void need_indices(const Form& form, const Region& region);
   void count_outputs();
+  // Adds a region to a list, unless it is there already.
+  static bool insert(std::vector<Region>& list, Region region);
   bool is_update_of(const Value& value, loops::ArrayId input) const;
   uint32_t group_of(loops::ArrayId array) const;
   void visit(TermId id);
@@ -68,6 +71,7 @@ class Needs {
   // ---- work ----
   double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
   void count_uses();
+  void find_wanted_widths(const std::vector<bool>& reached);
   Work& work_of(TermId id) { return work[term(id).statement]; }
   DType vector_type(TermId id) const;
   void count_call(TermId id);
@@ -101,11 +105,19 @@ class Needs {
     int absorbed = 0;
     bool one_hot = false;
   };
-  // `results` is how many sums there are; they are counted when first asked for.
   struct Results {
     const std::vector<Region>& regions;
-    double count = -1;
+    bool counted = false;
   };
+  // What is combined of one term, by all reductions with one reducer.
+  struct Total {
+    std::vector<Region> values;
+    double points = 0;
+    double results = 0;
+    TermId owner = no_term;
+  };
+  void add_total(const Value& value, const Region& region, TermId owner, Results& results);
+  void settle_totals();
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   void absorb(Network& network);
   // Every variable that is read by digits becomes its digits.
@@ -119,7 +131,8 @@ class Needs {
   double cheapest_order(const Network& network, const std::vector<size_t>& inner);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;
-  DType product_type(const Network& network, const std::vector<size_t>& inner) const;
+  Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
+  double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
 
   NormalForm& form_;
@@ -130,7 +143,8 @@ class Needs {
   bool counting_ = true;
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
   std::vector<uint32_t> uses_;
-  std::vector<DType> used_width_;  // by term: the widest type that anybody wants of it
+  std::vector<DType> wanted_width_;  // by term: the widest type that anybody wants of it
+  std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part
   std::vector<TermId> changed_;    // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::vector<bool> rooted_;
@@ -143,13 +157,15 @@ class Needs {
     uint32_t split = 0;  // coordinates of the first
     bool alike = false;  // both are elements of one term: a pair and its mirror are the same product
     bool mirrored = true;
-    DType type = DType::f32;
+    Operands type = DType::f32;
+    double real_products = 1;
     double transformed = 1;
     TermId owner = no_term;
     bool owner_mirrors = false;
     double owner_share = 1;
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
+  std::map<std::array<uint64_t, 4>, Total> totals_;
   struct Written {
     std::vector<Region> regions;
     double bits = 0;

@@ -19,10 +19,11 @@ constexpr int most_absorbed = 6;
 uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
 
 // To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
-// share what they have in common; how much they then need at the least is not known, but half of what they are.
+// share what they have in common. A graph of additions of two that joins v values to one or more results has v - 1 at
+// least, and as many as results that are no bare values.
 double additions(double points, double values, double results) {
   const double apart = std::max(0.0, points - results);
-  return points <= values ? apart : std::min(apart, std::max(values, results) / 2);
+  return points <= values ? apart : std::min(apart, std::max({values - results, values / 2, results / 2}));
 }
 
 }  // namespace
@@ -41,8 +42,6 @@ void Needs::visit_reduction(TermId id) {
   const uint32_t reduced = uint32_t(made.reduced.size());
   const bool sums = made.reducer == Reducer::sum;
   const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
-  std::vector<Region> values;
-  double points = 0;
   Results results{regions};
   for (const Case& one : made.body)
     for (const Region& region : regions) {
@@ -67,20 +66,40 @@ void Needs::visit_reduction(TermId id) {
            term(one.value.term).function == loops::Function::logical_and)) {
         uint64_t summed = 0;
         for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
-        expand(one.value, where, summed, narrower(made.width, used_width_[id]), id, results);
+        expand(one.value, where, summed, narrower(made.width, wanted_width_[id]), id, results);
         continue;
       }
       if (tier_ == Tier::floor && logic) continue;
       need(one.value, where);
-      if (!counting_) continue;
-      points += index::count(where, atoms_, data_);
-      if (one.value.is_element())
-        for (Region& mapped : index::image(where, one.value.at, atoms_)) values.push_back(std::move(mapped));
+      if (made.reads_data) add_total(one.value, where, id, results);
     }
-  if (!counting_ || tier_ == Tier::floor || !made.reads_data || points == 0) return;
-  const double different = values.empty() ? 0 : count(values);
-  const double operations = additions(points, different, count(regions));
-  work_of(id).vector_ops[made.type] += operations * 0.5 * (made.type == DType::boolean ? 1.0 / 32 : 1);
+}
+
+// Reductions of elements of one term may share what they have in common.
+void Needs::add_total(const Value& value, const Region& region, TermId owner, Results& results) {
+  if (!counting_ || tier_ == Tier::floor) return;
+  const Term& made = term(owner);
+  const uint64_t id = value.is_element() ? value.term : UINT64_MAX;
+  Total& total = totals_[{id, uint64_t(made.reducer), uint64_t(made.type), made.salt}];
+  if (total.owner == no_term) total.owner = owner;
+  total.points += index::count(region, atoms_, data_);
+  if (value.is_element())
+    for (Region& mapped : index::image(region, value.at, atoms_)) insert(total.values, std::move(mapped));
+  if (!results.counted) total.results += count(results.regions);
+  results.counted = true;
+}
+
+void Needs::settle_totals() {
+  for (auto& [key, total] : totals_) {
+    const Term& made = term(total.owner);
+    const double values = total.values.empty() ? 0 : count(total.values);
+    const double operations = additions(total.points, values, total.results);
+    Work& work = work_of(total.owner);
+    if (made.reducer == Reducer::sum)
+      work.sums[made.type] += operations;
+    else
+      work.vector_ops[made.type] += operations * 0.5 * (made.type == DType::boolean ? 1.0 / 32 : 1);
+  }
 }
 
 // What is summed, as products of factors.
@@ -180,22 +199,30 @@ void Needs::absorb(Network& network) {
   }
 }
 
-DType Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
+Operands Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
   // Truths multiply with anything; formulas can be as narrow as what they meet.
-  DType widest = DType::boolean;
   std::vector<DType> widths;
   for (const size_t i : inner) {
     const Factor& factor = network.factors[i];
-    if (factor.formula || !factor.value.is_element()) continue;
-    widths.push_back(factor.value.width);
+    if (!factor.formula && factor.value.is_element()) widths.push_back(factor.value.width);
   }
   std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
   if (widths.empty()) return network.width;
-  widest = widths[std::min<size_t>(1, widths.size() - 1)];
+  Operands operands(widths[0], widths[std::min<size_t>(1, widths.size() - 1)]);
   // A factor that meets a narrow one in a sum of which no more is wanted could be as narrow.
-  if (is_float(network.width) && narrower(widths[0], network.width) == widths[0])
-    widest = narrower(widest, network.width);
-  return widest;
+  if (is_float(network.width) && narrower(operands.narrow, network.width) == operands.narrow)
+    operands.wide = narrower(operands.wide, network.width);
+  return operands;
+}
+
+// Real products for one of complex numbers: three for four, two if a factor is real, half if only one part is wanted.
+double Needs::real_products(Operands& operands, TermId owner) const {
+  if (operands.wide != DType::c64) return 1;
+  const bool part = only_part_wanted_[owner];
+  const double products = operands.narrow == DType::c64 ? (part ? 2 : 3) : (part ? 1 : 2);
+  operands.wide = DType::f32;
+  operands.narrow = narrower(operands.narrow, DType::f32);
+  return products;
 }
 
 // With windows, transforms need as many products as a window moves on.
@@ -365,12 +392,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   }
   if (inner.size() == 1) {
     if (tier_ == Tier::floor) return;
-    const Value& value = network.factors[inner[0]].value;
-    const auto mapped = index::image(network.region, value.at, atoms_);
-    const double values = mapped.empty() ? 0 : count(mapped);
-    const double points = index::count(network.region, atoms_, data_);
-    if (results.count < 0) results.count = count(results.regions);
-    work_of(owner).sums[term(owner).type] += additions(points, values, results.count);
+    add_total(network.factors[inner[0]].value, network.region, owner, results);
     return;
   }
   const double share = transform_share(network, inner);
@@ -391,8 +413,8 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     add_pair(network.factors[a], network.factors[b], network, owner, share);
     return;
   }
-  const double macs = cheapest_order(network, inner);
-  const DType type = product_type(network, inner);
+  Operands type = product_type(network, inner);
+  const double macs = cheapest_order(network, inner) * real_products(type, owner);
   Work& work = work_of(owner);
   const double times = tier_ == Tier::floor ? share : 1;
   work.macs[type] += macs * times;
@@ -416,12 +438,15 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     else
       forms.insert(forms.end(), factor->value.at.begin(), factor->value.at.end());
   }
-  const DType type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
-  std::vector<uint64_t> key{id_of(first), id_of(second), uint64_t(type), std::bit_cast<uint64_t>(share)};
+  Operands type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
+  const double real = real_products(type, owner);
+  std::vector<uint64_t> key{id_of(first), id_of(second), uint64_t(type.narrow), uint64_t(type.wide), uint64_t(real),
+                            std::bit_cast<uint64_t>(share)};
   if (tier_ == Tier::unfused) key.push_back(term(owner).salt);
   Pair& pair = pairs_[key];
   pair.split = rank_of(first);
   pair.type = type;
+  pair.real_products = real;
   pair.transformed = share;
   if (pair.owner == no_term) pair.owner = owner;
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
@@ -455,6 +480,7 @@ void Needs::settle_pairs() {
       if (!apart) products = std::ceil(products / 2);
     }
     if (pair.owner_mirrors) products *= pair.owner_share;
+    products *= pair.real_products;
     Work& work = work_of(pair.owner);
     work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
     work.transformed_macs[pair.type] += products * pair.transformed;

@@ -56,6 +56,23 @@ bool is_clamp(const Term& term) {
          std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
 }
 
+// Different values of a type so small that a table holds a function of it.
+double most_values(DType type) { return bits(type) <= 8 ? std::exp2(bits(type)) : INFINITY; }
+
+// As precise as what it is made from.
+bool is_choice(Function function) {
+  switch (function) {
+    case Function::min:
+    case Function::max:
+    case Function::fmin:
+    case Function::fmax:
+    case Function::select:
+    case Function::neg:
+    case Function::abs: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 // The type that a vector operation could run in: the widest of what it takes, if no more is wanted of it.
@@ -65,14 +82,13 @@ DType Needs::vector_type(TermId id) const {
   DType widest = DType::boolean;
   for (const Argument& arg : made.args)
     if (arg.value.is_element()) widest = wider(widest, arg.value.width);
-  widest = wider(widest, used_width_[id]);
+  widest = wider(widest, wanted_width_[id]);
   return is_float(widest) && bits(widest) >= 16 ? widest : bits(widest) < 16 ? DType::f16 : made.type;
 }
 
 void Needs::count_uses() {
   const size_t size = form_.terms.size();
   uses_.assign(size, 0);
-  used_width_.assign(size, DType::boolean);
   std::vector<bool> reached(size, false);
   std::vector<TermId> pending;
   const auto forms = [&](const auto& self, const Form& form) -> void {
@@ -92,7 +108,6 @@ void Needs::count_uses() {
     if (value.is_position()) forms(forms, value.form);
     if (!value.is_element()) return;
     ++uses_[value.term];
-    used_width_[value.term] = wider(used_width_[value.term], value.width);
     if (!reached[value.term]) pending.push_back(value.term);
   };
   for (const loops::Output& output : form_.program->outputs)
@@ -124,6 +139,52 @@ void Needs::count_uses() {
       for (const Case& one : form_.scatters[made.array].init) use(one.value);
     }
   }
+  find_wanted_widths(reached);
+}
+
+// Of what is only added, multiplied or chosen from, no more is wanted than of the result.
+void Needs::find_wanted_widths(const std::vector<bool>& reached) {
+  wanted_width_.assign(form_.terms.size(), DType::boolean);
+  std::vector<uint8_t> parts(form_.terms.size(), 0);  // of complex numbers: real, imaginary
+  const auto want = [&](const Value& value, DType width, const Term* by = nullptr) {
+    if (!value.is_element()) return;
+    wanted_width_[value.term] = wider(wanted_width_[value.term], narrower(value.width, width));
+    const bool real = by != nullptr && by->kind == TermKind::call && by->function == Function::real;
+    const bool imaginary = by != nullptr && by->kind == TermKind::call && by->function == Function::imag;
+    parts[value.term] |= real ? 1 : imaginary ? 2 : 3;
+  };
+  const auto passes_on = [&](const Term& made) {
+    switch (made.kind) {
+      case TermKind::sum:
+      case TermKind::product:
+      case TermKind::array: return true;
+      case TermKind::reduce: return made.reducer != loops::Reducer::argmax && made.reducer != loops::Reducer::argmin;
+      case TermKind::call: return is_choice(made.function);
+      default: return false;
+    }
+  };
+  for (const loops::Output& output : form_.program->outputs)
+    for (const Case& one : form_.arrays[output.array]) want(one.value, form_.program->arrays[output.array].dtype);
+  for (TermId id = 0; id < reached.size(); ++id) {
+    const Term& made = term(id);
+    if (!reached[id] || passes_on(made)) continue;
+    for (const Argument& arg : made.args) want(arg.value, arg.value.width, &made);
+    for (const Case& one : made.body) want(one.value, one.value.width);
+    if (made.kind == TermKind::stored) wanted_width_[made.array] = wider(wanted_width_[made.array], made.width);
+    if (made.kind == TermKind::opaque)
+      for (const Cases& operand : form_.opaque[made.array].operands)
+        for (const Case& one : operand) want(one.value, one.value.width);
+    if (made.kind == TermKind::scatter)
+      for (const Case& one : form_.scatters[made.array].init) want(one.value, one.value.width);
+  }
+  for (TermId id = TermId(reached.size()); id-- > 0;) {
+    const Term& made = term(id);
+    if (!reached[id] || !passes_on(made)) continue;
+    for (const Argument& arg : made.args) want(arg.value, wanted_width_[id]);
+    for (const Case& one : made.body) want(one.value, wanted_width_[id]);
+  }
+  only_part_wanted_.assign(parts.size(), false);
+  for (size_t id = 0; id < parts.size(); ++id) only_part_wanted_[id] = parts[id] == 1 || parts[id] == 2;
 }
 
 // A function of one element, through as many steps as it is spelled in.
@@ -166,7 +227,7 @@ void Needs::count_call(TermId id) {
     const loops::FunctionInfo& info = loops::info(made.function);
     if (root.term != id && root.steps > 1) {
       // A function of one variable costs one evaluation, however it is spelled.
-      const double values = std::min(elements, std::exp2(double(std::min(64, bits(term(root.term).width)))));
+      const double values = std::min(elements, most_values(term(root.term).width));
       if (root.transcendental)
         work.transcendental_ops += values;
       else
@@ -175,7 +236,7 @@ void Needs::count_call(TermId id) {
       double evaluations = elements;
       if (made.args.size() == 1 && made.args[0].value.is_element()) {
         const DType width = made.args[0].value.width;
-        if (bits(width) <= 16) evaluations = std::min(evaluations, std::exp2(bits(width)));
+        evaluations = std::min(evaluations, most_values(width));
         // exp(a[i] + b[j]) is a product
         const Term& inner = term(made.args[0].value.term);
         if ((made.function == Function::exp || made.function == Function::exp2) && inner.kind == TermKind::sum) {

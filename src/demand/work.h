@@ -1,15 +1,24 @@
 // Arithmetic, by what it could run on.
 #pragma once
 
+#include <compare>
 #include <map>
 
 #include "base/dtype.h"
 
 namespace lightline::demand {
 
+// The types that the operands of a product can be taken in.
+struct Operands {
+  DType narrow, wide;
+  Operands(DType both) : narrow(both), wide(both) {}
+  Operands(DType narrow, DType wide) : narrow(narrow), wide(wide) {}
+  auto operator<=>(const Operands&) const = default;
+};
+
 struct Work {
-  std::map<DType, double> macs;              // multiply-accumulates of contractions, by the type they can run in
-  std::map<DType, double> transformed_macs;  // the same where convolutions may use transform-domain algorithms
+  std::map<Operands, double> macs;              // multiply-accumulates of contractions; of real numbers
+  std::map<Operands, double> transformed_macs;  // the same where convolutions may use transform-domain algorithms
   std::map<DType, double> sums;              // additions of many values, that matrix units could do too
   std::map<DType, double> vector_ops;        // other scalar operations, by compute type
   double transcendental_ops = 0;

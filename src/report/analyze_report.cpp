@@ -168,7 +168,9 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   const OpaqueShare share = opaque_share(*r.analysis);
   json["opaque_share"] = {{"ops", share.operators}, {"bytes", share.bytes}};
   json["macs"] = Json::object();
-  for (const auto& [dtype, macs] : r.analysis->fused.work.macs) json["macs"][std::string(name(dtype))] = macs;
+  std::map<DType, double> products;
+  for (const auto& [operands, macs] : r.analysis->fused.work.macs) products[operands.wide] += macs;
+  for (const auto& [dtype, macs] : products) json["macs"][std::string(name(dtype))] = macs;
   json["vector_ops"] = r.analysis->fused.work.total_vector_ops();
   json["transcendental_ops"] = r.analysis->fused.work.transcendental_ops;
   json["bytes"] = {{"floor", b.floor.bytes}, {"fused", b.fused.bytes}, {"unfused", b.unfused_bytes}};

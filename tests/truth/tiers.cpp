@@ -53,7 +53,7 @@ Tier tier(const std::string& name, const demand::Demand& demand, double millisec
   Tier result{.name = name};
   result.input_bytes = demand.input_bytes;
   result.output_bytes = demand.output_bytes;
-  result.macs = demand.work.macs;
+  for (const auto& [operands, macs] : demand.work.macs) result.macs[operands.wide] += macs;
   result.vector_ops = demand.work.total_vector_ops();
   result.transcendental_ops = demand.work.transcendental_ops;
   result.milliseconds = milliseconds;
