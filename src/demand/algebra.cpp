@@ -329,6 +329,9 @@ bool Algebra::call_on_positions(Function function, std::span<const Value* const>
     case Function::div:
       if (!b.form.is_constant() || b.form.constant <= 0 || a.denominator * b.denominator != 1) return false;
       return put(where, atoms_.quotient(a.form, b.form.constant, where.box), 1);
+    case Function::fmod:
+      if (atoms_.range(a.form, where.box).lo < 0) return false;
+      [[fallthrough]];
     case Function::mod:
     case Function::remainder:
       if (!b.form.is_constant() || b.form.constant <= 0 || a.denominator * b.denominator != 1) return false;
@@ -364,6 +367,20 @@ bool Algebra::call_logic(Function function, std::span<const Value* const> args, 
     return true;
   }
   return false;
+}
+
+Value Algebra::nothing() {
+  Term term;
+  term.kind = TermKind::unknown;
+  term.type = term.width = DType::boolean;
+  return Value::element(terms_.intern(std::move(term)), {}, DType::boolean);
+}
+
+bool Algebra::call_on_nothing(Function function, std::span<const Value* const> args, const Region& where, Cases& into) {
+  if (std::none_of(args.begin(), args.end(), [&](const Value* arg) { return is_nothing(*arg); })) return false;
+  const bool chosen = function == Function::select && !is_nothing(*args[0]);
+  into.push_back({where, !chosen ? nothing() : is_nothing(*args[1]) ? *args[2] : *args[1]});
+  return true;
 }
 
 bool Algebra::call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into) {
@@ -402,6 +419,7 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
                    Cases& into) {
   box = where.box;
   if (type == DType::boolean) function = of_truths(function);
+  if (call_on_nothing(function, args, where, into)) return;
   if (function == Function::select) {
     if (call_choice(args, result, where, into)) return;
   } else if (call_on_numbers(function, args, type, where, into)) {

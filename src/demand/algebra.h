@@ -36,6 +36,11 @@ class Algebra {
   Value sum(std::vector<Argument> args, double number, DType type);
   Value product(std::vector<Value> factors, double number, DType type);
   bool reads_data(const Value& value) const;
+  // What memory holds before anything is written: whatever is made of it has no value and costs nothing.
+  Value nothing();
+  bool is_nothing(const Value& value) const {
+    return value.is_element() && terms_[value.term].kind == TermKind::unknown;
+  }
   // A value of a term, for the coordinates `at` of the term.
   Value moved(const Value& value, std::span<const Form> at);
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
@@ -52,6 +57,7 @@ class Algebra {
   bool call_on_numbers(F function, std::span<const Value* const> args, DType type, const Region& where, Cases& into);
   bool call_on_positions(F function, std::span<const Value* const> args, const Region& where, Cases& into);
   bool call_logic(F function, std::span<const Value* const> args, const Region& where, Cases& into);
+  bool call_on_nothing(F function, std::span<const Value* const> args, const Region& where, Cases& into);
   bool call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into);
   bool call_exponential(F function, const Value& arg, const Region& where, Cases& into);
   void compare(F function, const Value& a, const Value& b, const Region& where, Cases& into);

@@ -59,6 +59,7 @@ class Builder {
   void statement(const loops::Repeat& node);
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
+  bool is_uninitialised() const;  // the statement at hand only takes memory
   void define_input(loops::ArrayId array, const Tensor* known);
   bool define_structure(loops::ArrayId array, const Tensor& values);
 

@@ -75,6 +75,10 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
     const Term& term = terms_[value.term];
     return term.kind == TermKind::sum && term.number <= as_good_as_minus_infinity;
   };
+  const bool all_nothing =
+      std::all_of(body.begin(), body.end(), [&](const Case& one) { return algebra_.is_nothing(one.value); });
+  if (all_nothing && !body.empty()) return {{everywhere, algebra_.nothing()}};
+  std::erase_if(body, [&](const Case& one) { return algebra_.is_nothing(one.value); });
   const bool any_high = std::any_of(body.begin(), body.end(), [&](const Case& one) { return !is_low(one.value); });
   std::erase_if(
       body, [&](const Case& one) { return (none && one.value.is_number(*none)) || (any_high && is_low(one.value)); });

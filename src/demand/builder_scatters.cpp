@@ -239,6 +239,7 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
     }
     read_at(node.init_array, at, nullptr, own.whole(), parts.init);
   }
+  if (node.init_array == loops::none) term.number = number_of(program_.exprs[node.init_literal].literal);
   form_.scatters.push_back(std::move(parts));
   const TermId id = terms_.add(std::move(term));
   Region whole;

@@ -123,6 +123,7 @@ void Builder::statement(const loops::Constant& node) {
   extents.insert(extents.end(), declared.shape.begin(), declared.shape.end());
   Region whole = Region::whole(extents);
   if (whole.empty) return define(node.result, {});
+  if (is_uninitialised()) return define(node.result, {{whole, algebra_.nothing()}});
   if (node.values.size() == 1) return define(node.result, {{whole, Value::of(number_of(node.values[0]))}});
   const auto number_at = [&](int64_t i) { return number_of(node.values[size_t(i)]); };
   if (const auto form =
@@ -156,8 +157,16 @@ void Builder::statement(const loops::Constant& node) {
   define(node.result, {{whole, Value::element(id, variables(declared.shape.size(), before), declared.dtype)}});
 }
 
+bool Builder::is_uninitialised() const {
+  if (group_ >= program_.groups.size()) return false;
+  const std::string& name = program_.groups[group_];
+  return name.find(".empty") != std::string::npos || name.find(".new_empty") != std::string::npos;
+}
+
 void Builder::statement(const loops::Compute& node) {
   const Space space = space_of(node.reduced, node.loops, node.result);
+  if (is_uninitialised() && node.reducer == loops::Reducer::none && !space.whole().empty)
+    return define(node.result, {{space.whole(), algebra_.nothing()}});
   if (std::any_of(space.box.begin() + space.reduced, space.box.end(), [](const Range& r) { return r.hi < r.lo; }))
     return define(node.result, {});
   const DType type = node.reducer == loops::Reducer::none ? program_.exprs[node.body].type : node.accumulator;

@@ -131,6 +131,7 @@ void Needs::run() {
   needed_.resize(size);
   roots_.resize(size);
   rooted_.assign(size, false);
+  statements_ = loops::statements_by_id(*form_.program);
   loop_at_.assign(size + 1, SIZE_MAX);
   for (size_t i = 0; i < form_.loops.size(); ++i)
     if (form_.loops[i].last > 0) loop_at_[form_.loops[i].last] = i;
@@ -180,7 +181,11 @@ void Needs::need_outputs() {
     double own = 0;  // elements that no other output has
     bool fresh = false;
     for (const Case& one : form_.arrays[output->array]) {
-      if (one.where.empty) continue;
+      if (one.where.empty || algebra_.is_nothing(one.value)) continue;
+      if (tier_ == Tier::floor && output->replaces != loops::none && need_nothing_new(one, output->replaces)) {
+        fresh = true;
+        continue;
+      }
       const bool is_copy = one.value.is_element() && term(one.value.term).kind == TermKind::input;
       if (output->replaces != loops::none && is_copy && term(one.value.term).array == output->replaces) {
         bool unchanged = true;
@@ -223,6 +228,28 @@ void Needs::need_outputs() {
     output_bytes += bytes_of(type, own);
     if (tier_ == Tier::unfused) returned_bytes_[group_of(output->array)] += bytes_of(type, own);
   }
+}
+
+// A choice by data between something and what was there: on the kindest data nothing changes.
+bool Needs::need_nothing_new(const Case& one, ArrayId input) {
+  const Term made = term(one.value.is_element() ? one.value.term : 0);
+  const bool choice = one.value.is_element() && made.kind == TermKind::call && made.function == loops::Function::select;
+  const bool kept = one.value.is_element() && made.kind == TermKind::product && made.number == 1 && made.args.size() == 2;
+  if (!choice && !kept) return false;
+  algebra_.box = one.where.box;
+  const Value* truth = nullptr;
+  bool old = false;
+  for (const Argument& arg : made.args) {
+    const Value value = algebra_.moved(arg.value, one.value.at);
+    const bool is_old = value.is_element() && term(value.term).kind == TermKind::input && term(value.term).array == input;
+    bool same = is_old;
+    for (size_t d = 0; same && d < value.at.size(); ++d) same = value.at[d] == Form::variable(index::AtomId(d));
+    old |= same;
+    if (arg.value.is_element() && arg.value.width == DType::boolean && truth == nullptr) truth = &arg.value;
+  }
+  if (!old || truth == nullptr) return false;
+  need(algebra_.moved(*truth, one.value.at), one.where);
+  return true;
 }
 
 // Whether a scatter starts from this input, place by place, and is returned as it is.

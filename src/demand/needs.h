@@ -1,6 +1,7 @@
 // What outputs need of every term, from the outputs backwards, and the work and the bytes of it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -57,6 +58,7 @@ class Needs {
   void count_outputs();
   // Adds a region to a list, unless it is there already.
   static bool insert(std::vector<Region>& list, Region region);
+  bool need_nothing_new(const Case& one, loops::ArrayId input);
   bool is_update_of(const Value& value, loops::ArrayId input) const;
   uint32_t group_of(loops::ArrayId array) const;
   void visit(TermId id);
@@ -95,6 +97,8 @@ class Needs {
     Value value;
     uint64_t variables = 0;
     bool formula = false;
+    bool exponential = false;   // exp of this value, and of all that it needs,
+    std::vector<Value> needs;   // which are these
   };
   struct Network {
     Region region;  // of its variables: reduced ones first
@@ -119,6 +123,16 @@ class Needs {
   void add_total(const Value& value, const Region& region, TermId owner, Results& results);
   void settle_totals();
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
+  Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
+  static bool is_plain(const std::vector<Form>& at);
+  void add_factor(Network& network, const Value& value);
+  void need_factors(const Network& network, TermId owner);
+  bool need_search(const Value& value, const Region& region, TermId owner);
+  bool is_sorted_search(TermId owner) const;
+  bool need_greatest(const Value& value, const Region& where, const Term& reduction);
+  static bool is_exponential(const Network& network) {
+    return std::any_of(network.factors.begin(), network.factors.end(), [](const Factor& f) { return f.exponential; });
+  }
   void absorb(Network& network);
   // Every variable that is read by digits becomes its digits.
   void split_digits(Network& network);
@@ -150,6 +164,7 @@ class Needs {
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
+  std::vector<const loops::Statement*> statements_;
   std::vector<size_t> loop_at_;     // by last term of its body
   // Products of two elements: where in the coordinates of both.
   struct Pair {

@@ -70,9 +70,28 @@ void Needs::visit_reduction(TermId id) {
         continue;
       }
       if (tier_ == Tier::floor && logic) continue;
+      if (logic && need_search(one.value, where, id)) continue;
+      if (tier_ == Tier::floor && need_greatest(one.value, where, made)) continue;
       need(one.value, where);
       if (made.reads_data) add_total(one.value, where, id, results);
     }
+}
+
+// The greatest or least integer that there is proves itself: one element is enough for a result.
+bool Needs::need_greatest(const Value& value, const Region& where, const Term& reduction) {
+  if (reduction.reducer != Reducer::max && reduction.reducer != Reducer::min) return false;
+  if (!is_integer(value.width) || !value.is_element()) return false;
+  const uint32_t reduced = uint32_t(reduction.reduced.size());
+  const bool shared = std::any_of(value.at.begin(), value.at.end(), [&](const Form& form) {
+    bool own = false, other = false;
+    atoms_.for_each_variable(form, [&](index::AtomId v) { (v < reduced ? own : other) = true; });
+    return own && other;
+  });
+  if (shared || !where.cuts.empty()) return true;  // one element may prove several results
+  Region one = where;
+  for (uint32_t r = 0; r < reduced; ++r) one.box[r].hi = one.box[r].lo;
+  need(value, one);
+  return true;
 }
 
 // Reductions of elements of one term may share what they have in common.
@@ -110,17 +129,24 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   network.summed = summed;
   network.coordinates = uint32_t(std::popcount(summed));
   network.width = width;
+  if (need_search(value, region, owner)) return;
   if (value.is_element()) {
     const Term made = term(value.term);
     algebra_.box = region.box;
     const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
     if (made.kind == TermKind::product || both) {
-      for (const Argument& arg : made.args) {
-        Value factor = algebra_.moved(arg.value, value.at);
-        if (!factor.is_number())
-          network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
-      }
+      for (const Argument& arg : made.args) add_factor(network, algebra_.moved(arg.value, value.at));
       price(network, owner, results);
+      return;
+    }
+    if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
+        is_plain(value.at) && region.box.size() + made.reduced.size() <= 60) {
+      for (const Case& one : made.body) {
+        Region wider = region;
+        uint64_t all = summed;
+        const Value inner = enter(one, made, value.at, wider, all);
+        if (!wider.empty) expand(inner, wider, all, width, owner, results);
+      }
       return;
     }
     if (made.kind == TermKind::sum && uses_[value.term] <= 1) {
@@ -147,8 +173,140 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
       return;
     }
   }
-  network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
+  add_factor(network, value);
   price(network, owner, results);
+}
+
+// The body of a reduction that is read at `at`, over the variables of the region and one more for each that it reduces.
+Value Needs::enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region,
+                   uint64_t& summed) {
+  const size_t first = region.box.size();
+  std::vector<Form> images;
+  for (size_t r = 0; r < reduction.reduced.size(); ++r) {
+    images.push_back(Form::variable(index::AtomId(first + r)));
+    region.box.push_back(one.where.box[r]);
+    summed |= bit(first + r);
+  }
+  images.insert(images.end(), at.begin(), at.end());
+  region.points = -1;
+  for (const Form& cut : one.where.cuts) region.cut(atoms_.compose(cut, images, region.box), atoms_);
+  algebra_.box = region.box;
+  return algebra_.moved(one.value, images);
+}
+
+// Different variables, one for each form.
+bool Needs::is_plain(const std::vector<Form>& at) {
+  uint64_t seen = 0;
+  return std::all_of(at.begin(), at.end(), [&](const Form& form) {
+    if (form.is_constant()) return true;
+    const bool single =
+        form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 && index::is_variable(form.terms[0].first);
+    const uint64_t own = single ? bit(form.terms[0].first) : 0;
+    const bool fresh = own != 0 && (seen & own) == 0;
+    seen |= own;
+    return fresh;
+  });
+}
+
+// exp(a[i] + b[j]) is the product of two.
+void Needs::add_factor(Network& network, const Value& value) {
+  if (value.is_number()) return;
+  const Factor whole{value, variables_of(value), !algebra_.reads_data(value)};
+  std::vector<Factor> parts;
+  const Term made = term(value.is_element() ? value.term : 0);
+  const bool exponential = value.is_element() && made.kind == TermKind::call &&
+                           (made.function == loops::Function::exp || made.function == loops::Function::exp2) &&
+                           made.args[0].value.is_element() &&
+                           term(made.args[0].value.term).kind == TermKind::sum;
+  if (exponential) {
+    algebra_.box = network.region.box;
+    const Value inner = algebra_.moved(made.args[0].value, value.at);
+    for (const Argument& arg : std::vector<Argument>(term(inner.term).args)) {
+      const Value part = algebra_.moved(arg.value, inner.at);
+      Factor one{part, variables_of(part), !algebra_.reads_data(part)};
+      one.exponential = true;
+      one.needs = {part};
+      // Parts that share variables stay together; the one with the most stands for them.
+      for (size_t i = 0; i < parts.size();) {
+        if ((parts[i].variables & one.variables) == 0) {
+          ++i;
+          continue;
+        }
+        if (std::popcount(parts[i].variables) > std::popcount(one.variables)) one.value = parts[i].value;
+        one.variables |= parts[i].variables;
+        one.formula = one.formula && parts[i].formula;
+        one.needs.insert(one.needs.end(), parts[i].needs.begin(), parts[i].needs.end());
+        parts.erase(parts.begin() + int64_t(i));
+      }
+      if (one.variables != 0 || !one.formula) parts.push_back(std::move(one));
+    }
+  }
+  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors)
+    network.factors.insert(network.factors.end(), parts.begin(), parts.end());
+  else
+    network.factors.push_back(whole);
+}
+
+void Needs::need_factors(const Network& network, TermId owner) {
+  for (const Factor& factor : network.factors) {
+    if (!factor.exponential) {
+      need(factor.value, network.region);
+      continue;
+    }
+    for (const Value& part : factor.needs) need(part, network.region);
+    if (!counting_ || tier_ == Tier::floor || factor.formula) continue;
+    const auto mapped =
+        index::image(network.region,
+                     factor.value.is_position() ? std::vector<Form>{factor.value.form} : factor.value.at, atoms_);
+    if (!mapped.empty()) work_of(owner).transcendental_ops += count(mapped);
+  }
+}
+
+// Counting how many of x[k] are below, or the same as, q[i] spells one algorithm among better ones: only what they are
+// made of is needed, and of what is sorted as much as a search looks at.
+bool Needs::need_search(const Value& value, const Region& region, TermId owner) {
+  if (!value.is_element()) return false;
+  const Term made = term(value.term);
+  using F = loops::Function;
+  const bool comparison = made.kind == TermKind::call && (made.function == F::lt || made.function == F::le ||
+                                                          made.function == F::gt || made.function == F::ge ||
+                                                          made.function == F::eq || made.function == F::ne);
+  if (!comparison || !made.args[0].value.is_element() || !made.args[1].value.is_element()) return false;
+  algebra_.box = region.box;
+  Value sides[] = {algebra_.moved(made.args[0].value, value.at), algebra_.moved(made.args[1].value, value.at)};
+  uint64_t reduced = 0;
+  for (size_t r = 0; r < term(owner).reduced.size(); ++r) reduced |= bit(r);
+  uint64_t own[] = {variables_of(sides[0]), variables_of(sides[1])};
+  if ((own[0] & reduced) == 0) {
+    std::swap(sides[0], sides[1]);
+    std::swap(own[0], own[1]);
+  }
+  // The first runs over what is counted, the second has something of its own and nothing of that.
+  if ((own[0] & reduced) == 0 || (own[1] & reduced) != 0 || (own[1] & ~own[0]) == 0) return false;
+  Region looked = region;
+  if (is_sorted_search(owner) && std::popcount(own[0] & reduced) == 1) {
+    const uint32_t along = uint32_t(std::countr_zero(own[0] & reduced));
+    double queries = 1;
+    for (size_t v = 0; v < region.box.size(); ++v)
+      if ((own[1] & ~own[0] & bit(v)) != 0) queries *= double(region.box[v].count());
+    const double size = double(region.box[along].count());
+    const double most = queries * std::ceil(std::log2(size + 1));
+    if (most < size && region.cuts.empty()) {
+      looked.box[along] = {0, 0, 1};
+      looked.samples.push_back({along, index::hash_of(region), 1, most});
+      std::sort(looked.samples.begin(), looked.samples.end());
+    }
+  }
+  need(sides[0], looked);
+  need(sides[1], region);
+  return true;
+}
+
+bool Needs::is_sorted_search(TermId owner) const {
+  const uint32_t id = term(owner).statement;
+  if (id >= statements_.size() || statements_[id]->group == loops::none) return false;
+  const std::string& name = form_.program->groups[statements_[id]->group];
+  return name.find("searchsorted") != std::string::npos || name.find("bucketize") != std::string::npos;
 }
 
 // A factor that is itself a sum of products, made for this alone, joins: the order is then free.
@@ -164,36 +322,10 @@ void Needs::absorb(Network& network) {
     if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) continue;
     if (network.region.box.size() + inner.reduced.size() > 60) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
-    uint64_t seen = 0;
-    const bool plain = std::all_of(value.at.begin(), value.at.end(), [&](const Form& form) {
-      if (form.is_constant()) return true;
-      const uint64_t own =
-          form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 && index::is_variable(form.terms[0].first)
-              ? bit(form.terms[0].first)
-              : 0;
-      const bool fresh = own != 0 && (seen & own) == 0;
-      seen |= own;
-      return fresh;
-    });
-    if (!plain) continue;
-    // Its reduced variables come last; its coordinates are where it is read.
-    const size_t first = network.region.box.size();
-    std::vector<Form> images;
-    for (size_t r = 0; r < inner.reduced.size(); ++r) {
-      images.push_back(Form::variable(index::AtomId(first + r)));
-      network.region.box.push_back(inner.body[0].where.box[r]);
-      network.summed |= bit(first + r);
-    }
-    images.insert(images.end(), value.at.begin(), value.at.end());
-    for (const Form& cut : inner.body[0].where.cuts)
-      network.region.cut(atoms_.compose(cut, images, network.region.box), atoms_);
-    algebra_.box = network.region.box;
-    const Value moved = algebra_.moved(body, images);
+    if (!is_plain(value.at)) continue;
+    const Value moved = enter(inner.body[0], inner, value.at, network.region, network.summed);
     network.factors.erase(network.factors.begin() + int64_t(i));
-    for (const Argument& arg : product.args) {
-      Value factor = algebra_.moved(arg.value, moved.at);
-      if (!factor.is_number()) network.factors.push_back({factor, variables_of(factor), !algebra_.reads_data(factor)});
-    }
+    for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
     ++network.absorbed;
     i = SIZE_MAX;  // from the start
   }
@@ -357,7 +489,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   take_one_hot(network);
   absorb(network);
   split_digits(network);
-  for (const Factor& factor : network.factors) need(factor.value, network.region);
+  need_factors(network, owner);
   if (!counting_) return;
   const bool counts = term(owner).reads_data;
   if (!counts) return;
@@ -381,14 +513,13 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     return;
   }
   const bool one = inner.size() == 1;
-  // Formulas are known before: together they are one factor, unless a single element of data takes them along.
+  // Formulas are known before: those of the same variables are one factor, unless an element of data takes them along.
   for (const size_t i : formulas) {
-    const bool taken = !one && std::any_of(inner.begin(), inner.end(), [&](size_t k) {
-      return (network.factors[i].variables & ~network.factors[k].variables) == 0;
+    const bool taken = std::any_of(inner.begin(), inner.end(), [&](size_t k) {
+      return (!one || network.factors[k].formula) &&
+             (network.factors[i].variables & ~network.factors[k].variables) == 0;
     });
-    if (!taken && (inner.size() == 1 ||
-                   std::none_of(inner.begin(), inner.end(), [&](size_t k) { return network.factors[k].formula; })))
-      inner.push_back(i);
+    if (!taken && inner.size() < most_factors) inner.push_back(i);
   }
   if (inner.size() == 1) {
     if (tier_ == Tier::floor) return;
@@ -405,7 +536,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     if (has > 1) shared |= bit(v);
   }
   const bool alone = (network.summed & ~shared & data_variables) != 0;
-  if (inner.size() == 2 && !alone && network.absorbed == 0) {
+  if (inner.size() == 2 && !alone && network.absorbed == 0 && !is_exponential(network)) {
     add_pair(network.factors[inner[0]], network.factors[inner[1]], network, owner, share);
     return;
   }
@@ -468,6 +599,10 @@ void Needs::settle_pairs() {
       // A pair and its mirror are one product, unless no mirror of a pair is there.
       bool apart = true;
       const uint32_t rank = pair.split;
+      std::vector<Region> diagonal = pair.regions;  // elements with themselves
+      for (Region& region : diagonal)
+        for (uint32_t c = 0; c < rank; ++c) region.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
+      std::erase_if(diagonal, [](const Region& region) { return region.empty; });
       for (const Region& region : pair.regions) {
         Region mirror = region;
         std::vector<Form> images;
@@ -477,7 +612,7 @@ void Needs::settle_pairs() {
         for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
         for (const Region& other : pair.regions) apart = apart && index::intersection(mirror, other, atoms_).empty;
       }
-      if (!apart) products = std::ceil(products / 2);
+      if (!apart) products = std::ceil((products + count(diagonal)) / 2);
     }
     if (pair.owner_mirrors) products *= pair.owner_share;
     products *= pair.real_products;
@@ -541,9 +676,29 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
     whole[s] = std::popcount(s) == 1 ? all[s] : left[s];
   }
   std::vector<double> cost(subsets, INFINITY);
-  for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
+  size_t known = 0;  // factors that are formulas: any product of them is known before
+  for (size_t i = 0; i < n; ++i) {
+    cost[size_t(1) << i] = 0;
+    if (network.factors[inner[i]].formula) known |= size_t(1) << i;
+  }
+  // What a side is read by, as it was there from the start
+  const auto forms_of = [&](size_t side) {
+    std::vector<Form> forms;
+    for (size_t i = 0; i < n; ++i) {
+      if ((side >> i & 1) == 0) continue;
+      const Value& value = network.factors[inner[i]].value;
+      if (value.is_position()) forms.push_back(value.form);
+      forms.insert(forms.end(), value.at.begin(), value.at.end());
+    }
+    return forms;
+  };
+  const auto from_start = [&](size_t side) { return std::popcount(side) == 1 || (side & ~known) == 0; };
   for (size_t s = 1; s < subsets; ++s) {
     if (std::popcount(s) < 2) continue;
+    if ((s & ~known) == 0) {
+      cost[s] = 0;
+      continue;
+    }
     for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
       const size_t b = s ^ a;
       if (a < b) continue;
@@ -558,15 +713,10 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
       double products = INFINITY;
       for (const uint64_t x : {left[a], whole[a]})
         for (const uint64_t y : {left[b], whole[b]}) products = std::min(products, points(x | y));
-      if (std::popcount(a) == 1 && std::popcount(b) == 1 && left[a] == all[a] && left[b] == all[b]) {
-        std::vector<Form> forms;
-        for (const size_t side : {a, b}) {
-          const Value& value = network.factors[inner[size_t(std::countr_zero(side))]].value;
-          if (value.is_position())
-            forms.push_back(value.form);
-          else
-            forms.insert(forms.end(), value.at.begin(), value.at.end());
-        }
+      if (from_start(a) && from_start(b)) {
+        std::vector<Form> forms = forms_of(a);
+        const std::vector<Form> others = forms_of(b);
+        forms.insert(forms.end(), others.begin(), others.end());
         const auto mapped = index::image(network.region, forms, atoms_);
         if (!mapped.empty()) products = std::min(products, count(mapped));
       }

@@ -122,15 +122,14 @@ double Needs::distinct(TermId id, const std::vector<Region>& regions) {
   const double elements = count(regions);
   const std::vector<uint32_t>& mirror = mirror_of(id);
   if (mirror.empty() || !meets_mirror(regions, mirror)) return elements;
-  double between = 0;
-  for (const Region& region : regions) {
-    if (!known_between_.contains(id)) break;
-    Region own = region;
+  std::vector<Region> between = regions;
+  for (Region& region : between)
     for (uint32_t c = 0; c < mirror.size(); ++c)
-      if (mirror[c] > c) own.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
-    between += index::count(own, atoms_, data_);
-  }
-  return std::max(0.0, std::floor((elements - between) / 2));
+      if (mirror[c] > c) region.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
+  std::erase_if(between, [](const Region& region) { return region.empty; });
+  const double themselves = between.empty() ? 0 : count(between);
+  return std::max(0.0, known_between_.contains(id) ? std::floor((elements - themselves) / 2)
+                                                   : std::ceil((elements + themselves) / 2));
 }
 
 }  // namespace lightline::demand

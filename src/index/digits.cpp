@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -11,6 +12,24 @@ namespace lightline::index {
 namespace {
 
 constexpr int64_t max_assignments = 4096;
+constexpr int64_t max_quotients = 16;  // of one form, that are told apart
+constexpr size_t max_parts = 4096;
+
+// form = by * whole + rest, with factors of the rest as small as they can be.
+struct Halved {
+  Form whole, rest;
+};
+
+Halved halved(const Form& form, int64_t by) {
+  Halved result{Form::of(floor_div(form.constant, by)), Form::of(floor_mod(form.constant, by))};
+  for (const auto& [atom, coefficient] : form.terms) {
+    int64_t rest = floor_mod(coefficient, by);
+    if (rest > by / 2) rest -= by;
+    if (rest != 0) result.rest.terms.emplace_back(atom, rest);
+    if (rest != coefficient) result.whole.terms.emplace_back(atom, (coefficient - rest) / by);
+  }
+  return result;
+}
 
 // sign * variables + shift, of which digits are taken: the places where they are cut.
 struct Radices {
@@ -54,7 +73,23 @@ class Splitter {
       return;
     }
     collect(atom.of);
-    if (const auto inner = resolve(atom.of)) note(inner->base, inner->shift, inner->scale * atom.by);
+    const auto inner = resolve(atom.of);
+    if (!inner) return;
+    Radices alone{inner->base, 0, {}, false};
+    if (is_number(alone)) return note(inner->base, inner->shift, inner->scale * atom.by);
+    // Sums of variables: the low digits of each, where there are too many quotients to tell them apart.
+    const int64_t by = inner->scale * atom.by;
+    Form whole = inner->base;
+    whole.constant = inner->shift;
+    const Form rest = halved(whole, by).rest;
+    for (const Region& region : regions_) {
+      const Range values = atoms_.range(rest, region.box);
+      if (floor_div(values.hi, by) - floor_div(values.lo, by) < max_quotients) continue;
+      for (const auto& [variable, coefficient] : rest.terms)
+        if (const int64_t place = by / std::gcd(by, coefficient); place > 1)
+          note(Form::variable(variable), 0, place);
+      return;
+    }
   }
   // A form as (base + shift) div scale.
   struct Resolved {
@@ -206,6 +241,108 @@ HalfSpace half_space(const Form& form) {
   return result;
 }
 
+// Tells quotients of affine forms apart, while they are few.
+class Branches {
+ public:
+  Branches(std::vector<Form> cuts, std::vector<Form> forms, Piece piece, Atoms& atoms) : atoms_(atoms) {
+    open_.push_back({std::move(piece), std::move(cuts), std::move(forms)});
+  }
+  struct Branch {
+    Piece piece;
+    std::vector<Form> cuts, forms;  // what is left to do
+  };
+  std::vector<Branch> run() {
+    std::vector<Branch> done;
+    while (!open_.empty()) {
+      Branch branch = std::move(open_.back());
+      open_.pop_back();
+      if (branch.piece.bounds_empty()) continue;
+      const auto found = done.size() + open_.size() < max_parts ? few_quotients(branch) : std::nullopt;
+      if (!found) {
+        done.push_back(std::move(branch));
+        continue;
+      }
+      for (int64_t quotient = found->values.hi; quotient >= found->values.lo; --quotient)
+        take(branch, *found, quotient);
+    }
+    return done;
+  }
+
+ private:
+  struct Found {
+    Form of;
+    int64_t by;
+    Halved parts;
+    Range values;  // quotients of the rest
+  };
+  std::optional<Found> few_quotients(const Branch& branch) const {
+    for (const auto* list : {&branch.cuts, &branch.forms})
+      for (const Form& form : *list)
+        if (auto found = in_form(form, branch.piece.box)) return found;
+    return std::nullopt;
+  }
+  std::optional<Found> in_form(const Form& form, std::span<const Range> box) const {
+    for (const auto& [id, coefficient] : form.terms) {
+      if (is_variable(id)) continue;
+      const Atom& atom = atoms_[id];
+      for (const Form& inner : atom.at)
+        if (auto found = in_form(inner, box)) return found;
+      if (atom.kind == Atom::Kind::data) continue;
+      if (atoms_.has_compound(atom.of)) {
+        if (auto found = in_form(atom.of, box)) return found;
+        continue;
+      }
+      Halved parts = halved(atom.of, atom.by);
+      const Range values = atoms_.range(parts.rest, box);
+      const Range quotients{floor_div(values.lo, atom.by), floor_div(values.hi, atom.by), 1};
+      if (quotients.count() <= max_quotients) return Found{atom.of, atom.by, std::move(parts), quotients};
+    }
+    return std::nullopt;
+  }
+  Form replaced(const Form& form, const Found& found, int64_t quotient, std::span<const Range> box) {
+    Form result = Form::of(form.constant);
+    for (const auto& [id, coefficient] : form.terms) {
+      Form image = Form::variable(id);
+      if (!is_variable(id)) {
+        const Atom atom = atoms_[id];
+        if (atom.kind == Atom::Kind::data) {
+          std::vector<Form> at;
+          for (const Form& inner : atom.at) at.push_back(replaced(inner, found, quotient, box));
+          image = atoms_.data(atom.source, std::move(at), atom.extent);
+        } else if (atom.of == found.of && atom.by == found.by) {
+          image = atom.kind == Atom::Kind::quotient ? atoms_.sum(found.parts.whole, Form::of(quotient))
+                                                    : atoms_.sum(found.parts.rest, Form::of(-quotient * found.by));
+        } else {
+          const Form inner = replaced(atom.of, found, quotient, box);
+          image = atom.kind == Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, box)
+                                                    : atoms_.remainder(inner, atom.by, box);
+        }
+      }
+      result = atoms_.sum(result, image, coefficient);
+    }
+    return result;
+  }
+  void take(const Branch& branch, const Found& found, int64_t quotient) {
+    Branch next{branch.piece, {}, {}};
+    const Form low = atoms_.sum(found.parts.rest, Form::of(-quotient * found.by));
+    next.piece.cut(half_space(low));
+    next.piece.cut(half_space(atoms_.sum(Form::of(found.by - 1), low, -1)));
+    if (next.piece.bounds_empty()) return;
+    for (const Form& cut : branch.cuts) {
+      Form image = replaced(cut, found, quotient, next.piece.box);
+      if (atoms_.has_compound(image))
+        next.cuts.push_back(std::move(image));
+      else
+        next.piece.cut(half_space(image));
+    }
+    for (const Form& form : branch.forms) next.forms.push_back(replaced(form, found, quotient, next.piece.box));
+    open_.push_back(std::move(next));
+  }
+
+  std::vector<Branch> open_;
+  Atoms& atoms_;
+};
+
 // Quotients and remainders that are left: their variables are tried value by value.
 class Assignments {
  public:
@@ -308,7 +445,9 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
     for (const Form& cut : region.cuts) add(cut);
     if (piece.bounds_empty()) continue;
     for (const Form& form : forms) left_forms.push_back(atoms.compose(form, splitter.images(), piece.box));
-    result[r] = Assignments(left_cuts, left_forms, std::move(piece), atoms).run();
+    for (Branches::Branch& branch : Branches(std::move(left_cuts), std::move(left_forms), std::move(piece), atoms).run())
+      for (AffinePart& part : Assignments(branch.cuts, branch.forms, std::move(branch.piece), atoms).run())
+        result[r].push_back(std::move(part));
     std::vector<Sample> samples = region.samples;
     bool kept = true;
     for (Sample& sample : samples) {

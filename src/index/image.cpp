@@ -590,6 +590,31 @@ std::vector<AffinePart> with_hidden_fixed(AffinePart part) {
   return parts;
 }
 
+// Every variable in steps of 1, where cuts or several forms have it.
+AffinePart without_steps(AffinePart part, Atoms& atoms) {
+  std::vector<Form> images;
+  bool changed = false;
+  for (size_t v = 0; v < part.piece.box.size(); ++v) {
+    Range& range = part.piece.box[v];
+    images.push_back(Form::variable(AtomId(v)));
+    if (range.step == 1 || range.count() < 2) continue;
+    images.back() = {range.lo, {{AtomId(v), range.step}}};
+    range = {0, range.count() - 1, 1};
+    changed = true;
+  }
+  if (!changed) return part;
+  std::vector<HalfSpace> cuts = std::exchange(part.piece.cuts, {});
+  for (const HalfSpace& cut : cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [v, c] : cut.terms) form = atoms.sum(form, images[size_t(v)], c);
+    HalfSpace moved{form.constant, {}};
+    for (const auto& [atom, c] : form.terms) moved.terms.emplace_back(int(atom), c);
+    part.piece.cut(std::move(moved));
+  }
+  for (Form& form : part.forms) form = atoms.compose(form, images, part.piece.box);
+  return part;
+}
+
 // Forms that are different variables, perhaps shifted, of a box.
 std::optional<Region> plain_image(const Region& region, std::span<const Form> forms) {
   if (!region.cuts.empty() || !region.samples.empty()) return std::nullopt;
@@ -633,7 +658,7 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
   std::vector<Region> result;
   const auto parts = to_affine(std::span(&region, 1), forms, atoms);
   for (const AffinePart& affine : parts[0])
-    for (const AffinePart& part : with_hidden_fixed(affine)) {
+    for (const AffinePart& part : with_hidden_fixed(without_steps(affine, atoms))) {
       Region mapped = Mapper(part, atoms).run();
       if (!mapped.empty && std::find(result.begin(), result.end(), mapped) == result.end())
         result.push_back(std::move(mapped));
