@@ -406,11 +406,15 @@ bool Algebra::call_choice(std::span<const Value* const> args, DType result, cons
   return false;
 }
 
+bool Algebra::is_hidden(const Value& value) const {
+  if (!value.is_element()) return false;
+  const Term& term = terms_[value.term];
+  return term.kind == TermKind::sum && term.number <= as_good_as_minus_infinity;
+}
+
 bool Algebra::call_exponential(Function function, const Value& arg, const Region& where, Cases& into) {
   if (function != Function::exp && function != Function::exp2) return false;
-  if (!arg.is_element()) return false;
-  const Term& term = terms_[arg.term];
-  if (term.kind != TermKind::sum || !(term.number <= as_good_as_minus_infinity)) return false;
+  if (!is_hidden(arg)) return false;
   into.push_back({where, Value::of(0)});
   return true;
 }
@@ -433,6 +437,11 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
   }
   const auto put = [&](Value value) { into.push_back({where, std::move(value)}); };
   switch (function) {
+    case Function::eq:
+    case Function::ne:  // is it hidden?
+      for (size_t i = 0; i < 2; ++i)
+        if (args[i]->is_number(-INFINITY) && is_hidden(*args[1 - i])) return put(Value::of(function == Function::eq));
+      break;
     case Function::add: return put(sum({{*args[0], 1}, {*args[1], 1}}, 0, type));
     case Function::sub: return put(sum({{*args[0], 1}, {*args[1], -1}}, 0, type));
     case Function::neg: return put(product({*args[0]}, -1, type));

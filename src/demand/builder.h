@@ -68,6 +68,7 @@ class Builder {
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
   void straighten(std::vector<Case>& body, uint32_t reduced);
   Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
+  std::optional<Form> every_so_often(const Case& one, uint32_t reduced, const Region& cell);
   std::optional<Value> closed_form(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                    const Region& cell, DType type);
 

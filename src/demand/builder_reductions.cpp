@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/maths.h"
 #include "demand/builder.h"
 
 namespace lightline::demand {
@@ -146,6 +147,30 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
   return result;
 }
 
+// How many values of one reduced variable there are up to a bound, of those with one remainder.
+std::optional<Form> Builder::every_so_often(const Case& one, uint32_t reduced, const Region& cell) {
+  if (reduced != 1) return std::nullopt;
+  for (const size_t b : {0, 1}) {
+    const Form &bound = one.where.cuts[b], &test = one.where.cuts[1 - b];
+    if (bound.coefficient(0) != -1 || test.constant != 0 || test.terms.size() != 1 || test.terms[0].second != -1) continue;
+    if (index::is_variable(test.terms[0].first)) continue;
+    const index::Atom atom = atoms_[test.terms[0].first];
+    if (atom.kind != index::Atom::Kind::remainder || atom.of.terms.size() != 1) continue;
+    if (atom.of.terms[0] != std::pair<index::AtomId, int64_t>(0, 1)) continue;
+    const Form last = atoms_.sum(bound, Form::variable(0));  // v <= last
+    if (has_below(last, reduced, atoms_)) continue;
+    std::vector<Range> box(reduced, Range{0, 0, 1});
+    box.insert(box.end(), cell.box.begin(), cell.box.end());
+    const Range range = one.where.box[0], values = atoms_.range(last, box);
+    if (range.step != 1 || values.lo < range.lo - 1 || values.hi > range.hi) continue;
+    // Those with (v + shift) mod by = 0 from the first one on
+    const int64_t shift = atom.of.constant;
+    const Form upto = atoms_.quotient(atoms_.sum(Form::of(shift), last), atom.by, box);
+    return atoms_.sum(upto, Form::of(-floor_div(range.lo + shift - 1, atom.by)));
+  }
+  return std::nullopt;
+}
+
 // Sums and the like that need no term: of numbers, and of what does not vary.
 std::optional<Value> Builder::closed_form(Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                           const Region& cell, DType type) {
@@ -156,6 +181,9 @@ std::optional<Value> Builder::closed_form(Reducer reducer, const std::vector<Cas
   std::optional<Form> many;  // of points, where cuts let it vary
   if (!one.where.cuts.empty()) {
     // One cut of one variable: as many as up to a bound, or from it.
+    if (one.where.cuts.size() == 2)
+      if (auto number = every_so_often(one, reduced, cell); number && reducer == Reducer::sum)
+        return algebra_.product({one.value, Value::position(*number)}, 1, type);
     if (one.where.cuts.size() != 1) return std::nullopt;
     const Form& cut = one.where.cuts[0];
     std::optional<uint32_t> variable;

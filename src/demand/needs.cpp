@@ -1,6 +1,7 @@
 #include "demand/needs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace lightline::demand {
@@ -145,6 +146,7 @@ void Needs::run() {
   count_outputs();
   settle_pairs();
   settle_totals();
+  settle_functions();
 }
 
 // ---- what is returned ----
@@ -298,7 +300,19 @@ void Needs::need(const Value& value, const Region& region) {
   for (const Form& form : value.at)
     if (atoms_.has_compound(form)) need_indices(form, region);
   if (term(value.term).kind == TermKind::unknown) return;
-  for (Region& mapped : index::image(region, value.at, atoms_)) insert(needed_[value.term], std::move(mapped));
+  for (Region& mapped : index::image(region, value.at, atoms_)) {
+    if (tier_ != Tier::floor) complete(mapped);
+    insert(needed_[value.term], std::move(mapped));
+  }
+}
+
+// So many draws that nothing is left out are no draws.
+void Needs::complete(Region& region) {
+  for (const index::Sample& sample : region.samples)
+    if (sample.extent > 0 && sample.extent - sample.expected < 1e-6)
+      region.box[sample.coordinate] = {0, int64_t(sample.extent) - 1, 1};
+  std::erase_if(region.samples,
+                [](const index::Sample& sample) { return sample.extent > 0 && sample.extent - sample.expected < 1e-6; });
 }
 
 void Needs::visit(TermId id) {
@@ -440,8 +454,8 @@ void Needs::visit_scatter(TermId id) {
   for (size_t i = 0; i < made.body.size(); ++i) {
     for (const Region& region : touched) {
       // Places that data tell may be anything: all points are needed of which the other places are wanted.
-      if (!region.samples.empty()) continue;
       Region where = meet(region, made.body[i].where, reduced, atoms_);
+      if (!region.samples.empty() && !share_of_points(region, i, made, where)) continue;
       for (size_t d = 0; d < parts.by_data.size(); ++d)
         if (parts.by_data[d]) where.box[reduced + outer + d] = {0, 0, 1};
       std::vector<Form> shift(region.box.size());
@@ -489,6 +503,33 @@ void Needs::visit_scatter(TermId id) {
       }
       need(one.value, where);
     }
+}
+
+// Of places that data tell, some are wanted: as large a part of the points goes there.
+bool Needs::share_of_points(const Region& region, size_t body, const Term& scatter, Region& where) {
+  if (tier_ == Tier::floor || region.samples.size() != 1) return false;
+  const ScatterParts& parts = form_.scatters[scatter.array];
+  const index::Sample& sample = region.samples[0];
+  const uint32_t reduced = uint32_t(scatter.reduced.size());
+  const uint32_t outer = scatter.rank - uint32_t(parts.extents.size());
+  if (sample.coordinate < outer || !parts.by_data[sample.coordinate - outer]) return false;
+  size_t told = 0;
+  for (uint32_t d = 0; d < sample.coordinate - outer; ++d) told += parts.by_data[d];
+  if (told >= parts.indices[body].size()) return false;
+  const uint64_t own = variables_of(parts.indices[body][told]);
+  if (std::popcount(own) != 1) return false;
+  const uint32_t variable = uint32_t(std::countr_zero(own));
+  if (variable >= reduced || !is_free(where, variable)) return false;
+  const double extent = double(parts.extents[sample.coordinate - outer]), points = double(where.box[variable].count());
+  index::Sample share = sample;
+  share.coordinate = variable;
+  share.varies.clear();
+  share.extent = points;
+  share.expected = std::max(std::min(1.0, sample.expected), points * sample.expected / extent);
+  share.least = std::min(1.0, sample.least);
+  where.box[variable] = {0, 0, 1};
+  where.samples = {share};
+  return true;
 }
 
 // ---- loops ----

@@ -65,6 +65,8 @@ class Needs {
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
   void visit_scatter(TermId id);
+  bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where);
+  static void complete(Region& region);
   void visit_cases(TermId id);
   void visit_loop(size_t loop);
   std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);
@@ -79,6 +81,7 @@ class Needs {
   void count_call(TermId id);
   void count_sum(TermId id);
   void count_product(TermId id);
+  static double values_of_a_lane(DType type, bool packed);
   bool is_outer_product(const Term& product) const;
   // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
@@ -91,6 +94,15 @@ class Needs {
     int steps = 0;
   };
   Root root_of(TermId id);
+  // Functions of one variable that are wanted of a term, and the transcendentals that they are spelled with.
+  struct Functions {
+    double evaluations = 0;
+    double elements = 0;
+    std::set<TermId> spelled;
+    TermId owner = no_term;
+  };
+  void find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const;
+  void settle_functions();
 
   // ---- contractions ----
   struct Factor {
@@ -107,6 +119,7 @@ class Needs {
     uint64_t summed = 0;       // variables that are summed
     DType width = DType::f64;  // of what becomes of the result
     int absorbed = 0;
+    int distributed = 0;
     bool one_hot = false;
   };
   struct Results {
@@ -138,6 +151,12 @@ class Needs {
   void split_digits(Network& network);
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
   void take_one_hot(Network& network);
+  bool take_scatter(Network& network, size_t factor);
+  bool is_free(const Region& region, index::AtomId variable) const;
+  std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
+  double products_of(Network network);
+  void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
+  bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
   void price(Network& network, TermId owner, Results& results);
@@ -161,6 +180,7 @@ class Needs {
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part
   std::vector<TermId> changed_;    // scatters of which only the changes are returned
   std::vector<Root> roots_;
+  std::map<TermId, Functions> functions_;  // by root
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
@@ -171,10 +191,11 @@ class Needs {
     std::vector<Region> regions;
     uint32_t split = 0;  // coordinates of the first
     bool alike = false;  // both are elements of one term: a pair and its mirror are the same product
-    bool mirrored = true;
+    bool squares_only = true;  // of elements with themselves
     Operands type = DType::f32;
     double real_products = 1;
     double transformed = 1;
+    double points = 0;  // of all sums that have such products
     TermId owner = no_term;
     bool owner_mirrors = false;
     double owner_share = 1;

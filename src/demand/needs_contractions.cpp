@@ -52,6 +52,7 @@ void Needs::visit_reduction(TermId id) {
         for (const Form& cut : one.where.cuts)
           atoms_.for_each_variable(cut, [&](index::AtomId v) { sure &= v != reduced + sample.coordinate; });
         sample.coordinate += reduced;
+        for (uint32_t& other : sample.varies) other += reduced;
       }
       if (!sure) continue;
       for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
@@ -117,7 +118,7 @@ void Needs::settle_totals() {
     if (made.reducer == Reducer::sum)
       work.sums[made.type] += operations;
     else
-      work.vector_ops[made.type] += operations * 0.5 * (made.type == DType::boolean ? 1.0 / 32 : 1);
+      work.vector_ops[made.type] += operations * 0.5 * values_of_a_lane(made.type, true);
   }
 }
 
@@ -199,8 +200,7 @@ bool Needs::is_plain(const std::vector<Form>& at) {
   uint64_t seen = 0;
   return std::all_of(at.begin(), at.end(), [&](const Form& form) {
     if (form.is_constant()) return true;
-    const bool single =
-        form.terms.size() == 1 && std::abs(form.terms[0].second) == 1 && index::is_variable(form.terms[0].first);
+    const bool single = form.terms.size() == 1 && index::is_variable(form.terms[0].first);
     const uint64_t own = single ? bit(form.terms[0].first) : 0;
     const bool fresh = own != 0 && (seen & own) == 0;
     seen |= own;
@@ -215,12 +215,15 @@ void Needs::add_factor(Network& network, const Value& value) {
   std::vector<Factor> parts;
   const Term made = term(value.is_element() ? value.term : 0);
   const bool exponential = value.is_element() && made.kind == TermKind::call &&
-                           (made.function == loops::Function::exp || made.function == loops::Function::exp2) &&
-                           made.args[0].value.is_element() &&
-                           term(made.args[0].value.term).kind == TermKind::sum;
+                           (made.function == loops::Function::exp || made.function == loops::Function::exp2);
+  Value inner;
   if (exponential) {
     algebra_.box = network.region.box;
-    const Value inner = algebra_.moved(made.args[0].value, value.at);
+    inner = algebra_.moved(made.args[0].value, value.at);
+    if (inner.is_element() && term(inner.term).kind == TermKind::product && term(inner.term).args.size() == 1)
+      inner = algebra_.moved(Value(term(inner.term).args[0].value), inner.at);
+  }
+  if (inner.is_element() && term(inner.term).kind == TermKind::sum) {
     for (const Argument& arg : std::vector<Argument>(term(inner.term).args)) {
       const Value part = algebra_.moved(arg.value, inner.at);
       Factor one{part, variables_of(part), !algebra_.reads_data(part)};
@@ -268,6 +271,10 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
   if (!value.is_element()) return false;
   const Term made = term(value.term);
   using F = loops::Function;
+  if (made.kind == TermKind::call && made.function == F::logical_not) {
+    algebra_.box = region.box;
+    return need_search(algebra_.moved(made.args[0].value, value.at), region, owner);
+  }
   const bool comparison = made.kind == TermKind::call && (made.function == F::lt || made.function == F::le ||
                                                           made.function == F::gt || made.function == F::ge ||
                                                           made.function == F::eq || made.function == F::ne);
@@ -293,7 +300,7 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
     const double most = queries * std::ceil(std::log2(size + 1));
     if (most < size && region.cuts.empty()) {
       looked.box[along] = {0, 0, 1};
-      looked.samples.push_back({along, index::hash_of(region), 1, most});
+      looked.samples.push_back({along, index::hash_of(region), 1, most, size, {}});
       std::sort(looked.samples.begin(), looked.samples.end());
     }
   }
@@ -369,8 +376,10 @@ double Needs::transform_share(const Network& network, const std::vector<size_t>&
         if (own == 0 || form.terms.size() < 2) continue;
         int64_t step = 0;
         for (const auto& [atom, coefficient] : form.terms)
-          if (index::is_variable(atom) && (network.summed & bit(atom)) == 0)
-            step = step == 0 ? std::abs(coefficient) : std::min(step, std::abs(coefficient));
+          if (index::is_variable(atom) && (network.summed & bit(atom)) == 0) {
+            const int64_t moved = std::abs(coefficient) * network.region.box[atom].step;
+            step = step == 0 ? moved : std::min(step, moved);
+          }
         if (step == 0) continue;
         // Steps of the window in units of its taps
         const double moves = std::max(1.0, double(step) / double(std::abs(own)));
@@ -415,7 +424,99 @@ void Needs::split_digits(Network& network) {
   network.summed = summed;
 }
 
+// A scatter over zeros is a sum over its points of one-hot rows: the places become what data tell.
+bool Needs::take_scatter(Network& network, size_t i) {
+  const Value value = network.factors[i].value;
+  const Term made = term(value.term);
+  if (made.number != 0 || made.body.size() != 1) return false;
+  if (made.reducer != Reducer::set && made.reducer != Reducer::sum) return false;
+  const ScatterParts& parts = form_.scatters[made.array];
+  for (const Case& one : parts.init)
+    if (!one.value.is_number(0)) return false;
+  const uint32_t reduced = uint32_t(made.reduced.size());
+  const uint32_t outer = made.rank - uint32_t(parts.extents.size());
+  const Region& where = made.body[0].where;
+  if (network.region.box.size() + reduced > 60) return false;
+  Network next = network;
+  std::vector<Form> images(reduced);
+  images.insert(images.end(), value.at.begin(), value.at.end());
+  // Points that plain places tell
+  std::vector<bool> solved(reduced, false);
+  std::vector<Form> cuts = where.cuts;
+  for (const Form& cut : where.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(cuts.begin(), cuts.end(), opposite) == cuts.end() || atoms_.has_compound(cut)) continue;
+    uint32_t variable = loops::none;
+    int open = 0;
+    for (const auto& [atom, coefficient] : cut.terms)
+      if (atom < reduced) {
+        ++open;
+        if (std::abs(coefficient) == 1) variable = atom;
+      }
+    if (open != 1 || variable == loops::none || solved[variable]) continue;
+    const int64_t unit = cut.coefficient(variable);
+    images[variable] = atoms_.compose(atoms_.scaled(atoms_.sum(cut, Form::variable(variable), -unit), -unit), images,
+                                      next.region.box);
+    solved[variable] = true;
+    std::erase(cuts, cut);
+    std::erase(cuts, opposite);
+  }
+  for (uint32_t r = 0; r < reduced; ++r) {
+    if (solved[r]) continue;
+    images[r] = Form::variable(index::AtomId(next.region.box.size()));
+    next.summed |= bit(next.region.box.size());
+    next.region.box.push_back(where.box[r]);
+  }
+  next.region.points = -1;
+  for (const Form& cut : cuts) next.region.cut(atoms_.compose(cut, images, next.region.box), atoms_);
+  algebra_.box = next.region.box;
+  // Places that data tell
+  std::vector<Form> places;
+  for (size_t v = 0; v < next.region.box.size(); ++v) places.push_back(Form::variable(index::AtomId(v)));
+  std::vector<Value> indices;
+  size_t told = 0;
+  for (size_t d = 0; d < parts.by_data.size(); ++d) {
+    if (!parts.by_data[d]) continue;
+    if (told >= parts.indices[0].size()) return false;
+    const Value index = algebra_.moved(parts.indices[0][told++], images);
+    const Form& place = value.at[outer + d];
+    if (!place.is_variable() || !index.is_element() || !is_free(next.region, place.terms[0].first)) return false;
+    if ((variables_of(index) & bit(place.terms[0].first)) != 0) return false;
+    places[place.terms[0].first] = atoms_.data(index.term, index.at, parts.extents[d]);
+    next.region.box[place.terms[0].first] = {0, 0, 1};
+    next.summed &= ~bit(place.terms[0].first);
+    indices.push_back(index);
+  }
+  const Value body = algebra_.moved(made.body[0].value, images);
+  next.factors.erase(next.factors.begin() + int64_t(i));
+  for (Factor& factor : next.factors) {
+    if (factor.exponential) return false;
+    factor.value = algebra_.moved(factor.value, places);
+    factor.variables = variables_of(factor.value);
+  }
+  add_factor(next, body);
+  for (const Value& index : indices) need(index, next.region);
+  next.one_hot = true;
+  network = std::move(next);
+  return true;
+}
+
+// No cut and no sample has the variable.
+bool Needs::is_free(const Region& region, index::AtomId variable) const {
+  const bool cut = std::any_of(region.cuts.begin(), region.cuts.end(), [&](const Form& form) {
+    bool has = false;
+    atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
+    return has;
+  });
+  return !cut && std::none_of(region.samples.begin(), region.samples.end(),
+                              [&](const index::Sample& sample) { return sample.coordinate == variable; });
+}
+
 void Needs::take_one_hot(Network& network) {
+  for (size_t i = 0; i < network.factors.size(); ++i)
+    if (network.factors[i].value.is_element() && term(network.factors[i].value.term).kind == TermKind::scatter &&
+        take_scatter(network, i))
+      break;
   for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element()) continue;
@@ -429,14 +530,7 @@ void Needs::take_one_hot(Network& network) {
     for (const auto& [variable, coefficient] : Form(place.form).terms) {
       if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0)
         continue;
-      const bool cut = std::any_of(network.region.cuts.begin(), network.region.cuts.end(), [&](const Form& form) {
-        bool has = false;
-        atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
-        return has;
-      });
-      const bool sampled = std::any_of(network.region.samples.begin(), network.region.samples.end(),
-                                       [&](const index::Sample& sample) { return sample.coordinate == variable; });
-      if (cut || sampled) continue;
+      if (!is_free(network.region, variable)) continue;
       // coefficient * variable + rest = element
       need(element, network.region);
       const Form rest = atoms_.sum(place.form, Form::variable(variable), -coefficient);
@@ -478,24 +572,10 @@ bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner
   return false;
 }
 
-void Needs::price(Network& network, TermId owner, Results& results) {
-  if (tier_ == Tier::floor) {
-    // Truths may all be false: then nothing else is needed.
-    const auto truth = std::find_if(network.factors.begin(), network.factors.end(), [](const Factor& factor) {
-      return !factor.formula && factor.value.is_element() && factor.value.width == DType::boolean;
-    });
-    if (truth != network.factors.end()) return need(truth->value, network.region);
-  }
-  take_one_hot(network);
-  absorb(network);
-  split_digits(network);
-  need_factors(network, owner);
-  if (!counting_) return;
-  const bool counts = term(owner).reads_data;
-  if (!counts) return;
+// The factors of a sum that stay inside of it; first those that read data.
+std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data_variables) const {
   const bool elementwise = network.summed == 0;
   std::vector<size_t> inner, formulas;
-  uint64_t data_variables = 0;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Factor& factor = network.factors[i];
     if (!elementwise && (factor.variables & network.summed) == 0) continue;  // leaves the sum
@@ -506,20 +586,117 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     inner.push_back(i);
     data_variables |= factor.variables;
   }
-  if (inner.empty()) {
-    // Only truths that data tell were summed: counting them.
-    if (network.one_hot && tier_ != Tier::floor)
-      work_of(owner).sums[term(owner).type] += index::count(network.region, atoms_, data_);
-    return;
-  }
-  const bool one = inner.size() == 1;
+  if (inner.empty()) return inner;
   // Formulas are known before: those of the same variables are one factor, unless an element of data takes them along.
+  const bool one = inner.size() == 1;
   for (const size_t i : formulas) {
     const bool taken = std::any_of(inner.begin(), inner.end(), [&](size_t k) {
       return (!one || network.factors[k].formula) &&
              (network.factors[i].variables & ~network.factors[k].variables) == 0;
     });
     if (!taken && inner.size() < most_factors) inner.push_back(i);
+  }
+  return inner;
+}
+
+// Products of a network by itself, in the cheapest order.
+double Needs::products_of(Network network) {
+  absorb(network);
+  split_digits(network);
+  uint64_t data_variables = 0;
+  const std::vector<size_t> inner = factors_inside(network, data_variables);
+  return inner.size() < 2 ? 0 : cheapest_order(network, inner);
+}
+
+// Parts of a sum that is made for this alone.
+void Needs::parts_of(const Value& value, const Region& region, std::vector<Value>& parts) {
+  algebra_.box = region.box;
+  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+    const Value part = algebra_.moved(arg.value, value.at);
+    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1)
+      parts_of(part, region, parts);
+    else
+      parts.push_back(part);
+  }
+}
+
+// x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
+bool Needs::distribute(const Network& network, TermId owner, Results& results) {
+  constexpr size_t most_parts = 64;
+  if (network.summed == 0 || network.distributed > 1) return false;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    const Value value = network.factors[i].value;
+    if (network.factors[i].formula || !value.is_element() || uses_[value.term] > 1) continue;
+    if (term(value.term).kind != TermKind::sum || (network.factors[i].variables & network.summed) == 0) continue;
+    std::vector<Value> parts;
+    parts_of(value, network.region, parts);
+    if (parts.size() > most_parts) continue;
+    Network rest = network;
+    rest.factors.erase(rest.factors.begin() + int64_t(i));
+    ++rest.distributed;
+    double own = 0, apart = 0;
+    std::vector<Network> networks;
+    for (const Value& part : parts) {
+      Network one = rest;
+      const Term made = term(part.is_element() ? part.term : value.term);
+      Network alone = rest;  // what the part takes by itself
+      alone.factors.clear();
+      alone.summed = 0;
+      if (part.is_element() && made.kind == TermKind::product && uses_[part.term] <= 1) {
+        algebra_.box = network.region.box;
+        for (const Argument& arg : made.args) {
+          const Value factor = algebra_.moved(arg.value, part.at);
+          add_factor(one, factor);
+          add_factor(alone, factor);
+        }
+        if (is_outer_product(made)) own += products_of(alone);
+      } else {
+        if (part.is_element() && made.kind == TermKind::reduce && made.reducer == Reducer::sum &&
+            uses_[part.term] <= 1 && made.body.size() == 1 && alone.region.box.size() + made.reduced.size() <= 60) {
+          const Value body = enter(made.body[0], made, part.at, alone.region, alone.summed);
+          if (body.is_element() && term(body.term).kind == TermKind::product)
+            for (const Argument& arg : std::vector<Argument>(term(body.term).args))
+              add_factor(alone, algebra_.moved(arg.value, body.at));
+          if (!alone.region.empty) own += products_of(alone);
+        }
+        add_factor(one, part);
+      }
+      if (one.factors.size() > most_factors) return false;
+      networks.push_back(std::move(one));
+    }
+    if (own == 0) continue;
+    const double together = products_of(network) + own;
+    for (const Network& one : networks) apart += products_of(one);
+    if (apart >= together) continue;
+    for (Network& one : networks) price(one, owner, results);
+    return true;
+  }
+  return false;
+}
+
+void Needs::price(Network& network, TermId owner, Results& results) {
+  if (tier_ == Tier::floor) {
+    // Truths may all be false: then nothing else is needed.
+    const auto truth = std::find_if(network.factors.begin(), network.factors.end(), [](const Factor& factor) {
+      return !factor.formula && factor.value.is_element() && factor.value.width == DType::boolean;
+    });
+    if (truth != network.factors.end()) return need(truth->value, network.region);
+  }
+  take_one_hot(network);
+  if (distribute(network, owner, results)) return;
+  absorb(network);
+  split_digits(network);
+  need_factors(network, owner);
+  if (!counting_) return;
+  const bool counts = term(owner).reads_data;
+  if (!counts) return;
+  uint64_t data_variables = 0;
+  const std::vector<size_t> inner = factors_inside(network, data_variables);
+  if (inner.empty()) {
+    // Only truths that data tell were summed: counting them.
+    if (network.one_hot && tier_ != Tier::floor)
+      work_of(owner).sums[term(owner).type] += index::count(network.region, atoms_, data_);
+    return;
   }
   if (inner.size() == 1) {
     if (tier_ == Tier::floor) return;
@@ -581,12 +758,13 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.transformed = share;
   if (pair.owner == no_term) pair.owner = owner;
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
-  if (pair.alike && first.value.at == second.value.at) pair.mirrored = false;
-  if (!(pair.alike && pair.mirrored) && !mirror_of(owner).empty()) {
+  pair.squares_only = pair.squares_only && pair.alike && first.value.at == second.value.at;
+  if ((!pair.alike || pair.squares_only) && !mirror_of(owner).empty()) {
     const double all = count(needed_[owner]);
     pair.owner_share = all > 0 ? distinct(owner, needed_[owner]) / all : 1;
     pair.owner_mirrors = true;
   }
+  pair.points += index::count(network.region, atoms_, data_);
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
@@ -594,8 +772,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
 
 void Needs::settle_pairs() {
   for (auto& [key, pair] : pairs_) {
-    double products = count(pair.regions);
-    if (pair.alike && pair.mirrored) {
+    double products = std::min(count(pair.regions), pair.points);
+    if (pair.alike && !pair.squares_only) {
       // A pair and its mirror are one product, unless no mirror of a pair is there.
       bool apart = true;
       const uint32_t rank = pair.split;
@@ -614,7 +792,7 @@ void Needs::settle_pairs() {
       }
       if (!apart) products = std::ceil((products + count(diagonal)) / 2);
     }
-    if (pair.owner_mirrors) products *= pair.owner_share;
+    if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;
     Work& work = work_of(pair.owner);
     work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);

@@ -56,6 +56,14 @@ bool is_clamp(const Term& term) {
          std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
 }
 
+// Bits that are moved or masked by a number that is known: a modifier too.
+bool is_shift(const Term& term) {
+  const bool moves = term.function == Function::bitand_ || term.function == Function::shl ||
+                     term.function == Function::shr || term.function == Function::div || term.function == Function::mod;
+  return moves && is_integer(term.type) &&
+         std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
+}
+
 // Different values of a type so small that a table holds a function of it.
 double most_values(DType type) { return bits(type) <= 8 ? std::exp2(bits(type)) : INFINITY; }
 
@@ -74,6 +82,12 @@ bool is_choice(Function function) {
 }
 
 }  // namespace
+
+// Slots of 32 bits for one value: truths are packed, and so are small integers where nothing carries over.
+double Needs::values_of_a_lane(DType type, bool packed) {
+  if (type == DType::boolean) return 1.0 / 32;
+  return packed && is_integer(type) && bits(type) < 32 ? bits(type) / 32.0 : 1;
+}
 
 // The type that a vector operation could run in: the widest of what it takes, if no more is wanted of it.
 DType Needs::vector_type(TermId id) const {
@@ -228,9 +242,13 @@ void Needs::count_call(TermId id) {
     if (root.term != id && root.steps > 1) {
       // A function of one variable costs one evaluation, however it is spelled.
       const double values = std::min(elements, most_values(term(root.term).width));
-      if (root.transcendental)
-        work.transcendental_ops += values;
-      else
+      if (root.transcendental) {
+        Functions& functions = functions_[root.term];
+        functions.evaluations += values;
+        functions.elements = std::max(functions.elements, values);
+        find_transcendentals(id, root.term, functions.spelled);
+        if (functions.owner == no_term) functions.owner = id;
+      } else
         work.vector_ops[made.type] += values;
     } else if (info.transcendental_ops > 0) {
       double evaluations = elements;
@@ -256,9 +274,9 @@ void Needs::count_call(TermId id) {
         }
       }
       work.transcendental_ops += evaluations;
-    } else if (!is_modifier(made.function) && !is_clamp(made)) {
+    } else if (!is_modifier(made.function) && !is_clamp(made) && !is_shift(made)) {
       work.vector_ops[vector_type(id)] +=
-          elements * (is_packed(made.function) ? 0.5 : 1) * (made.type == DType::boolean ? 1.0 / 32 : 1);
+          elements * (is_packed(made.function) ? 0.5 : 1) * values_of_a_lane(made.type, is_packed(made.function));
     }
   }
   if (root.term != id && root.steps > 1) {
@@ -275,6 +293,22 @@ void Needs::count_call(TermId id) {
       continue;
     for (const Region& region : regions) need(made.args[i].value, region);
   }
+}
+
+void Needs::find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const {
+  if (id == root) return;
+  const Term& made = term(id);
+  if (made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0 && !found.insert(id).second)
+    return;
+  for (const Argument& arg : made.args)
+    if (arg.value.is_element()) find_transcendentals(arg.value.term, root, found);
+}
+
+// Several functions of one variable: one evaluation each, or as many as they are spelled with.
+void Needs::settle_functions() {
+  for (const auto& [root, functions] : functions_)
+    work_of(functions.owner).transcendental_ops +=
+        std::min(functions.evaluations, double(functions.spelled.size()) * functions.elements);
 }
 
 // No factor has all the coordinates.

@@ -454,6 +454,10 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
       const Form& image = splitter.images()[sample.coordinate];
       kept = kept && image.is_variable();
       if (kept) sample.coordinate = image.terms[0].first;
+      std::vector<uint32_t> varies;
+      for (const uint32_t old : sample.varies)
+        for (const auto& term : splitter.images()[old].terms) varies.push_back(term.first);
+      sample.varies = std::move(varies);
     }
     if (!kept) result[r].clear();  // digits of numbers that only data tell
     for (AffinePart& part : result[r]) {

@@ -134,7 +134,8 @@ int64_t coefficient_in(const HalfSpace& form, int variable) {
 // Maps one affine part.
 class Mapper {
  public:
-  Mapper(AffinePart part, Atoms& atoms) : part_(std::move(part)), atoms_(atoms), size_(part_.forms.size()) {
+  Mapper(AffinePart part, Atoms& atoms)
+      : part_(std::move(part)), all_(part_.piece.box), atoms_(atoms), size_(part_.forms.size()) {
     take_cuts();
     uses_.assign(part_.piece.box.size(), 0);
     for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
@@ -185,12 +186,15 @@ class Mapper {
   void take_cuts();
   bool solve_digits(const std::vector<size_t>& together, std::vector<bool>& seen);
   void solve(const std::vector<size_t>& together);
-  void place_sampled();
+  // The coordinates that have one of the variables.
+  std::vector<uint32_t> coordinates_with(const std::set<AtomId>& variables, size_t but) const;
+  Sample moved(const Sample& sample, size_t coordinate) const;
   void place_data(size_t coordinate);
   double draws(const Atom& atom) const;
   std::optional<double> known_values(const Atom& atom) const;
 
   AffinePart part_;
+  std::vector<Range> all_;  // the box before anything was left out
   Piece source_;  // of the variables that coordinates have
   Atoms& atoms_;
   const size_t size_;
@@ -490,13 +494,39 @@ void Mapper::solve(const std::vector<size_t>& together) {
     for (size_t i = 0; i < together.size(); ++i) {
       const Form& form = part_.forms[together[i]];
       if (form.coefficient(sample.coordinate) == 0) continue;
-      Sample moved = sample;
-      moved.coordinate = uint32_t(together[i]);
-      if (!first || form.terms.size() != 1) moved.least = moved.expected = 1;
+      Sample one = moved(sample, together[i]);
+      if (!first || form.terms.size() != 1) one.least = one.expected = 1;
       first = false;
-      region_.samples.push_back(moved);
+      region_.samples.push_back(std::move(one));
     }
   }
+}
+
+std::vector<uint32_t> Mapper::coordinates_with(const std::set<AtomId>& variables, size_t but) const {
+  std::vector<uint32_t> found;
+  for (size_t c = 0; c < size_; ++c) {
+    bool has = false;
+    atoms_.for_each_variable(part_.forms[c], [&](AtomId v) { has |= variables.contains(v); });
+    if (has && c != but) found.push_back(uint32_t(c));
+  }
+  return found;
+}
+
+// What varies with a variable that no coordinate has is drawn as often as that has values.
+Sample Mapper::moved(const Sample& sample, size_t coordinate) const {
+  Sample result = sample;
+  result.coordinate = uint32_t(coordinate);
+  result.varies.clear();
+  for (const uint32_t variable : sample.varies) {
+    const std::vector<uint32_t> kept = coordinates_with({variable}, coordinate);
+    if (!kept.empty()) {
+      result.varies.insert(result.varies.end(), kept.begin(), kept.end());
+    } else if (const double times = double(all_[variable].count()); sample.extent > 0 && times > 1) {
+      result.expected = sample.extent * -std::expm1(times * std::log1p(-result.expected / sample.extent));
+      result.source = mixed(result.source, variable);
+    }
+  }
+  return result;
 }
 
 // Draws of a number by data, where nothing else tells them apart.
@@ -513,6 +543,8 @@ double Mapper::draws(const Atom& atom) const {
   }
   double total = 0;
   for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, count(region, atoms_));
+  for (const Sample& sample : part_.samples)
+    if (inside.contains(sample.coordinate)) total *= sample.expected;
   return total;
 }
 
@@ -551,7 +583,11 @@ void Mapper::place_data(size_t coordinate) {
       sample.least = sample.expected = std::max(1.0, *known);
     } else {
       sample.expected = std::max(1.0, std::min(times, expected_values(times, double(extent))));
+      sample.extent = double(extent);
     }
+    std::set<AtomId> inside;
+    for (const Form& place : atom.at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
+    sample.varies = coordinates_with(inside, coordinate);
   }
   region_.box[coordinate] = {0, 0, 1};
   region_.samples.push_back(sample);

@@ -15,6 +15,8 @@ struct Sample {
   uint64_t source = 0;  // equal for equal data
   double least = 1;     // different values if data are kindest
   double expected = 1;  // different values in general position
+  double extent = 0;    // of so many that there could be; 0 if that is not known
+  std::vector<uint32_t> varies;  // coordinates for each of whose values there are others
   bool operator==(const Sample&) const = default;
   auto operator<=>(const Sample&) const = default;
 };
