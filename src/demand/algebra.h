@@ -45,6 +45,7 @@ class Algebra {
   Value moved(const Value& value, std::span<const Form> at);
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
   std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);
+  std::optional<int64_t> evaluate(const Form& form, std::span<const int64_t> at) const;
 
   // The ranges of the variables that forms are made of; simplifies them.
   std::vector<Range> box;
@@ -73,7 +74,6 @@ class Algebra {
   Value named(const Value& value, Coordinates& coordinates);
   std::optional<double> evaluate(TermId term, const std::vector<int64_t>& at);
   std::optional<double> evaluate_reduction(const Term& term, const std::vector<int64_t>& at);
-  std::optional<int64_t> evaluate(const Form& form, std::span<const int64_t> at) const;
 
   Terms& terms_;
   Atoms& atoms_;

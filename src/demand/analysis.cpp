@@ -18,6 +18,47 @@ Demand demand_of(const Needs& needs) {
   return demand;
 }
 
+template <class Key>
+void take_lesser(std::map<Key, double>& a, const std::map<Key, double>& b) {
+  for (auto& [key, count] : a) {
+    const auto found = b.find(key);
+    count = std::min(count, found == b.end() ? 0 : found->second);
+  }
+}
+
+// Of two ways the cheaper one, whatever the machine is.
+void take_lesser(Demand& a, const Demand& b) {
+  take_lesser(a.work.macs, b.work.macs);
+  take_lesser(a.work.transformed_macs, b.work.transformed_macs);
+  take_lesser(a.work.sums, b.work.sums);
+  take_lesser(a.work.vector_ops, b.work.vector_ops);
+  a.work.transcendental_ops = std::min(a.work.transcendental_ops, b.work.transcendental_ops);
+  a.input_bytes = std::min(a.input_bytes, b.input_bytes);
+  a.output_bytes = std::min(a.output_bytes, b.output_bytes);
+}
+
+// Branches by one truth for a whole array go one way: all ways are tried, if they are few.
+Demand cheapest_branches(NormalForm& form, const Needs& both, std::vector<std::string>& assumptions) {
+  constexpr size_t most_branches = 3;
+  Demand least = demand_of(both);
+  if (both.branches.empty()) return least;
+  const std::vector<TermId> truths(both.branches.begin(), both.branches.end());
+  const size_t told = std::min(truths.size(), most_branches);
+  for (size_t ways = 0; ways < size_t(1) << told; ++ways) {
+    std::map<TermId, Needs::Way> taken;
+    for (size_t i = 0; i < truths.size(); ++i)
+      taken[truths[i]] = i >= told               ? Needs::Way::neither
+                         : (ways >> i & 1) != 0 ? Needs::Way::first
+                                                : Needs::Way::second;
+    Needs one(form, Tier::fused, taken);
+    one.run();
+    take_lesser(least, demand_of(one));
+  }
+  assumptions.push_back(
+      fmt::format("{} branch{} by data: the cheaper way is counted", truths.size(), truths.size() == 1 ? "" : "es"));
+  return least;
+}
+
 // Groups in the order of the text, with what they demand.
 class Groups {
  public:
@@ -86,7 +127,7 @@ Analysis analyze(const loops::Program& program, const KnownValues& known) {
     NormalForm form = normal_form(program, known);
     Needs fused(form, Tier::fused);
     fused.run();
-    analysis.fused = demand_of(fused);
+    analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
     for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
     note_gathers(program, fused, analysis);
     Needs floor(form, Tier::floor);

@@ -60,6 +60,9 @@ class Builder {
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;  // the statement at hand only takes memory
+  Cases seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at);
+  void fold(const loops::Array& declared, Cases& cases);
+  Value table_of(const loops::Array& declared, const std::function<int64_t(int64_t)>& number_at);
   void define_input(loops::ArrayId array, const Tensor* known);
   bool define_structure(loops::ArrayId array, const Tensor& values);
 

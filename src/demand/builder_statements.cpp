@@ -44,8 +44,79 @@ void Builder::block_of(const std::vector<loops::Statement>& statements, uint32_t
   }
 }
 
+// The numbers of an array as a formula, as shapes, or as runs. None if they are none of these.
+Cases Builder::seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at) {
+  if (declared.dtype == DType::c64) return {};
+  if (const auto form = formula_of(declared.shape, number_at, atoms_))
+    return {{Region::whole(declared.shape), Value::position(*form)}};
+  Cases cases = structure_of(declared.shape, number_at, atoms_);
+  algebra_.merge(cases);
+  if (cases.size() > most_shapes) cases.clear();
+  return cases.empty() ? runs_of(declared.shape, number_at) : cases;
+}
+
+// Small arrays of formulas that nothing but indices tell are numbers.
+void Builder::fold(const loops::Array& declared, Cases& cases) {
+  constexpr int64_t most_folded = 1 << 16;
+  const bool formulas = std::any_of(cases.begin(), cases.end(), [](const Case& one) { return one.value.is_element(); });
+  if (!formulas || !counters_.empty() || declared.shape.empty() || declared.dtype == DType::c64) return;
+  int64_t size = 1;
+  for (const int64_t extent : declared.shape) {
+    if (extent <= 0 || size > most_folded / extent) return;
+    size *= extent;
+  }
+  for (const Case& one : cases)
+    if (algebra_.reads_data(one.value) || algebra_.is_nothing(one.value)) return;
+  std::vector<double> numbers(size_t(size), NAN);
+  std::vector<bool> found(size_t(size), false);
+  for (const Case& one : cases) {
+    bool known = true;
+    index::for_each_point(index::Piece{one.where.box, {}}, [&](const std::vector<int64_t>& at) {
+      known = known && algebra_.budget > 0;
+      for (const Form& cut : one.where.cuts) {
+        const auto inside = known ? algebra_.evaluate(cut, at) : std::nullopt;
+        known = known && inside;
+        if (!known || *inside < 0) return;
+      }
+      const auto value = known ? algebra_.evaluate(one.value, at) : std::nullopt;
+      known = known && value;
+      if (!known) return;
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset = offset * declared.shape[d] + at[d];
+      numbers[size_t(offset)] = *value;
+      found[size_t(offset)] = true;
+    });
+    if (!known) return;
+  }
+  if (std::find(found.begin(), found.end(), false) != found.end()) return;
+  Cases seen = seen_in(declared, [&](int64_t i) { return numbers[size_t(i)]; });
+  if (!seen.empty()) {
+    cases = std::move(seen);
+  } else if (is_integer(declared.dtype)) {
+    cases = {{Region::whole(declared.shape), table_of(declared, [&](int64_t i) { return int64_t(numbers[size_t(i)]); })}};
+  }
+}
+
+// Numbers that are looked up.
+Value Builder::table_of(const loops::Array& declared, const std::function<int64_t(int64_t)>& number_at) {
+  Term term;
+  term.kind = TermKind::input;
+  term.array = ArrayId(&declared - program_.arrays.data());
+  term.rank = uint32_t(declared.shape.size());
+  term.type = compute_type(declared.dtype);
+  term.width = declared.dtype;
+  const TermId id = terms_.intern(std::move(term));
+  Atoms::Table table{declared.shape, {}};
+  int64_t size = 1;
+  for (const int64_t extent : declared.shape) size *= extent;
+  for (int64_t i = 0; i < size; ++i) table.values.push_back(number_at(i));
+  atoms_.know(id, std::move(table));
+  return Value::element(id, variables(declared.shape.size()), declared.dtype);
+}
+
 void Builder::define(ArrayId array, Cases cases) {
   forget_view_of(array);
+  fold(program_.arrays[array], cases);
   algebra_.merge(cases);
   Algebra::narrow(cases, program_.arrays[array].dtype);
   form_.arrays[array] = std::move(cases);
@@ -92,14 +163,8 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
     const auto number_at = [&](int64_t i) {
       return is_integer(declared.dtype) ? double(known->get_i64(i)) : known->get_f64(i);
     };
-    if (declared.dtype != DType::c64)
-      if (const auto form = formula_of(declared.shape, number_at, atoms_))
-        return define(array, {{Region::whole(declared.shape), Value::position(*form)}});
-    Cases cases = declared.dtype == DType::c64 ? Cases{} : structure_of(declared.shape, number_at, atoms_);
-    if (!cases.empty()) {
-      algebra_.merge(cases);
-      if (cases.size() <= most_shapes) return define(array, std::move(cases));
-    }
+    Cases cases = seen_in(declared, number_at);
+    if (!cases.empty()) return define(array, std::move(cases));
   }
   const TermId id = terms_.intern(std::move(term));
   if (known != nullptr && (is_integer(declared.dtype) || declared.dtype == DType::boolean) &&
@@ -126,18 +191,15 @@ void Builder::statement(const loops::Constant& node) {
   if (is_uninitialised()) return define(node.result, {{whole, algebra_.nothing()}});
   if (node.values.size() == 1) return define(node.result, {{whole, Value::of(number_of(node.values[0]))}});
   const auto number_at = [&](int64_t i) { return number_of(node.values[size_t(i)]); };
-  if (const auto form =
-          declared.dtype == DType::c64 ? std::nullopt : formula_of(declared.shape, number_at, atoms_)) {
-    algebra_.box = whole.box;
-    const Value value = algebra_.moved(Value::position(*form), variables(declared.shape.size(), before));
-    return define(node.result, {{whole, value}});
-  }
-  Cases cases = declared.dtype == DType::c64 ? Cases{} : structure_of(declared.shape, number_at, atoms_);
-  algebra_.merge(cases);
-  if (!cases.empty() && cases.size() <= most_shapes) {
+  Cases cases = seen_in(declared, number_at);
+  if (!cases.empty()) {
     const std::vector<Form> images = variables(declared.shape.size(), before);
     const std::vector<Range> natural(whole.box.begin() + int64_t(before), whole.box.end());
-    for (Case& one : cases) one.where = index::pull_back(one.where, natural, images, whole, atoms_);
+    for (Case& one : cases) {
+      one.where = index::pull_back(one.where, natural, images, whole, atoms_);
+      algebra_.box = one.where.box;
+      one.value = algebra_.moved(one.value, images);
+    }
     return define(node.result, std::move(cases));
   }
   Term term;

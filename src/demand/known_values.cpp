@@ -196,4 +196,43 @@ std::optional<Form> formula_of(std::span<const int64_t> extents, const std::func
   return form;
 }
 
+Cases runs_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at) {
+  constexpr size_t most_cases = 256;
+  constexpr int64_t most_numbers = 1 << 16;
+  constexpr double greatest = 1e12;
+  int64_t size = 1;
+  for (const int64_t extent : extents) {
+    if (extent <= 0 || size > most_numbers / extent) return {};
+    size *= extent;
+  }
+  if (extents.empty()) return {};
+  const int64_t columns = extents.back();
+  const index::AtomId last = index::AtomId(extents.size() - 1);
+  Cases cases;
+  for (int64_t first = 0; first < size; first += columns) {
+    Region row;
+    row.box.resize(extents.size());
+    int64_t rest = first / columns;
+    for (size_t d = extents.size() - 1; d-- > 0; rest /= extents[d])
+      row.box[d] = {rest % extents[d], rest % extents[d], 1};
+    for (int64_t from = 0; from < columns;) {
+      const double start = number_at(first + from);
+      if (start != std::floor(start) || std::abs(start) > greatest) return {};
+      const double step = from + 1 < columns ? number_at(first + from + 1) - start : 0;
+      int64_t to = from;
+      while (to + 1 < columns && number_at(first + to + 1) - number_at(first + to) == step) ++to;
+      // A step that goes no further belongs to the next run.
+      if (to == from + 1 && step != 0 && to + 1 < columns) to = from;
+      if (std::abs(step) > greatest || cases.size() >= most_cases) return {};
+      row.box[last] = {from, to, 1};
+      Form form = Form::of(int64_t(start) - int64_t(step) * from);
+      if (to > from && step != 0) form.terms.emplace_back(last, int64_t(step));
+      if (to == from) form = Form::of(int64_t(start));
+      cases.push_back({row, Value::position(std::move(form))});
+      from = to + 1;
+    }
+  }
+  return cases;
+}
+
 }  // namespace lightline::demand

@@ -18,4 +18,7 @@ Cases structure_of(std::span<const int64_t> extents, const std::function<double(
 std::optional<Form> formula_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
                                Atoms& atoms);
 
+// Whole numbers in runs of equal steps along the last index, as few cases; none if there are too many.
+Cases runs_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at);
+
 }  // namespace lightline::demand

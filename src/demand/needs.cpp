@@ -120,12 +120,13 @@ double Work::total_vector_ops() const {
   return total;
 }
 
-Needs::Needs(NormalForm& form, Tier tier)
+Needs::Needs(NormalForm& form, Tier tier, std::map<TermId, Way> taken)
     : form_(form),
       atoms_(form.terms.atoms()),
       algebra_(form.terms),
       tier_(tier),
-      data_(tier == Tier::floor ? index::Data::kindest : index::Data::general) {}
+      data_(tier == Tier::floor ? index::Data::kindest : index::Data::general),
+      taken_(std::move(taken)) {}
 
 void Needs::run() {
   const size_t size = form_.terms.size();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -35,7 +36,9 @@ struct GroupTraffic {
 
 class Needs {
  public:
-  Needs(NormalForm& form, Tier tier);
+  // `taken` says of truths that hold for a whole array how branches by them go; of others both sides are needed.
+  enum class Way : uint8_t { second, first, neither };
+  Needs(NormalForm& form, Tier tier, std::map<TermId, Way> taken = {});
   void run();
 
   // ---- results ----
@@ -45,6 +48,7 @@ class Needs {
   std::map<uint32_t, GroupTraffic> traffic;   // by group (salt); unfused only
   std::map<loops::ArrayId, double> expected;  // inputs read by data: elements in general position
   std::map<loops::ArrayId, double> least;     // and the least that any data could touch
+  std::set<TermId> branches;                  // truths for a whole array that choose between terms
   std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
   const std::vector<std::vector<Region>>& of_terms() const { return needed_; }
 
@@ -82,6 +86,8 @@ class Needs {
   void count_sum(TermId id);
   void count_product(TermId id);
   static double values_of_a_lane(DType type, bool packed);
+  // How a branch goes by this truth: nothing if it is no branch, or if nobody says.
+  std::optional<Way> branch(const Value& truth);
   bool is_outer_product(const Term& product) const;
   // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
@@ -135,6 +141,7 @@ class Needs {
   };
   void add_total(const Value& value, const Region& region, TermId owner, Results& results);
   void settle_totals();
+  std::vector<Region> disjoint(const std::vector<Region>& regions);
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);
@@ -173,6 +180,7 @@ class Needs {
   Algebra algebra_;
   const Tier tier_;
   const index::Data data_;
+  const std::map<TermId, Way> taken_;
   bool counting_ = true;
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
   std::vector<uint32_t> uses_;

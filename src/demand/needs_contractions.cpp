@@ -43,8 +43,9 @@ void Needs::visit_reduction(TermId id) {
   const bool sums = made.reducer == Reducer::sum;
   const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
   Results results{regions};
+  const std::vector<Region> parts = disjoint(regions);
   for (const Case& one : made.body)
-    for (const Region& region : regions) {
+    for (const Region& region : parts) {
       Region where = one.where;
       where.samples = region.samples;
       bool sure = true;
@@ -76,6 +77,34 @@ void Needs::visit_reduction(TermId id) {
       need(one.value, where);
       if (made.reads_data) add_total(one.value, where, id, results);
     }
+}
+
+// The same points, none of them twice; fewer where that can not be said.
+std::vector<Region> Needs::disjoint(const std::vector<Region>& regions) {
+  constexpr size_t most_pieces = 256;
+  if (regions.size() < 2) return regions;
+  std::vector<std::pair<double, const Region*>> order;
+  for (const Region& region : regions) order.emplace_back(-index::count(region, atoms_, data_), &region);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Region> result;
+  for (const auto& [size, region] : order) {
+    std::vector<Region> left{*region};
+    for (const Region& known : std::vector<Region>(result)) {
+      std::vector<Region> next;
+      for (const Region& part : left) {
+        if (index::intersection(part, known, atoms_).empty) {
+          next.push_back(part);
+        } else if (part.samples.empty() && known.samples.empty()) {
+          for (Region& rest : index::difference(part, known, atoms_)) next.push_back(std::move(rest));
+        }
+      }
+      left = std::move(next);
+      if (left.size() > most_pieces) left.clear();
+    }
+    for (Region& part : left)
+      if (!part.empty) result.push_back(std::move(part));
+  }
+  return result;
 }
 
 // The greatest or least integer that there is proves itself: one element is enough for a result.
@@ -115,10 +144,12 @@ void Needs::settle_totals() {
     const double values = total.values.empty() ? 0 : count(total.values);
     const double operations = additions(total.points, values, total.results);
     Work& work = work_of(total.owner);
-    if (made.reducer == Reducer::sum)
+    if (made.reducer == Reducer::sum) {
       work.sums[made.type] += operations;
-    else
-      work.vector_ops[made.type] += operations * 0.5 * values_of_a_lane(made.type, true);
+    } else {
+      const DType type = is_integer(made.width) ? made.width : made.type;
+      work.vector_ops[type] += operations * 0.5 * values_of_a_lane(type, true);
+    }
   }
 }
 

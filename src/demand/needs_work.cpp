@@ -235,7 +235,8 @@ void Needs::count_call(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term made = term(id);
   const Root root = root_of(id);
-  if (counting_ && tier_ != Tier::floor && made.reads_data) {
+  const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
+  if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
     const double elements = distinct(id, regions);
     Work& work = work_of(id);
     const loops::FunctionInfo& info = loops::info(made.function);
@@ -286,7 +287,9 @@ void Needs::count_call(TermId id) {
     for (const Region& region : regions) need(Value::element(root.term, at, term(root.term).width), region);
     return;
   }
+  const auto way = made.function == Function::select ? branch(made.args[0].value) : std::nullopt;
   for (size_t i = 0; i < made.args.size(); ++i) {
+    if (way && i > 0 && (*way == Way::neither || i == (*way == Way::first ? 2u : 1u))) continue;
     // On the kindest data a choice needs one side, and it may be the cheaper one: neither is sure.
     if (tier_ == Tier::floor && made.function == Function::select && i > 0) continue;
     if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))
@@ -309,6 +312,24 @@ void Needs::settle_functions() {
   for (const auto& [root, functions] : functions_)
     work_of(functions.owner).transcendental_ops +=
         std::min(functions.evaluations, double(functions.spelled.size()) * functions.elements);
+}
+
+std::optional<Needs::Way> Needs::branch(const Value& truth) {
+  if (tier_ != Tier::fused || !truth.is_element() || !algebra_.reads_data(truth)) return std::nullopt;
+  if (!std::all_of(truth.at.begin(), truth.at.end(), [](const Form& form) { return form.is_constant(); }))
+    return std::nullopt;
+  TermId id = truth.term;
+  bool turned = false;
+  while (term(id).kind == TermKind::call && term(id).function == Function::logical_not &&
+         term(id).args[0].value.is_element()) {
+    id = term(id).args[0].value.term;
+    turned = !turned;
+  }
+  branches.insert(id);
+  const auto found = taken_.find(id);
+  if (found == taken_.end()) return std::nullopt;
+  if (found->second == Way::neither || !turned) return found->second;
+  return found->second == Way::first ? Way::second : Way::first;
 }
 
 // No factor has all the coordinates.
@@ -343,7 +364,7 @@ void Needs::count_sum(TermId id) {
     Results results{regions};
     for (const Region& region : regions) {
       if (is_outer_product(term(arg.value.term))) {
-        expand(arg.value, region, 0, made.width, id, results);
+        expand(arg.value, region, 0, narrower(made.width, wanted_width_[id]), id, results);
         continue;
       }
       algebra_.box = region.box;
@@ -365,7 +386,10 @@ void Needs::count_product(TermId id) {
   const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
     return arg.value.is_element() && arg.value.width == DType::boolean && algebra_.reads_data(arg.value);
   });
+  std::optional<Way> way;
+  if (truth != made.args.end()) way = branch(truth->value);
   for (const Argument& arg : made.args) {
+    if (way && *way != Way::first && &arg != &*truth) continue;
     if (tier_ == Tier::floor && truth != made.args.end() && &arg != &*truth) continue;  // it may be false
     for (const Region& region : regions) need(arg.value, region);
   }

@@ -37,7 +37,10 @@ class PointCounter {
   double run() {
     double lines = 1;
     for (size_t i = 0; i + 1 < variables_.size(); ++i) lines *= double(piece_.box[size_t(variables_[i])].count());
-    if (lines > max_lines) return inner_box();
+    if (lines > max_lines) {
+      const auto apart = one_apart();
+      return apart ? *apart : inner_box();
+    }
     return count_from(0);
   }
 
@@ -72,6 +75,69 @@ class PointCounter {
       }
     }
     return double(clipped(range, low, high).count());
+  }
+  // A variable of which each value leaves the others in parts that have no cut in common: those are counted by
+  // themselves.
+  std::optional<double> one_apart() const {
+    int best = -1;
+    double least = 4 * max_lines;
+    for (const int v : variables_)
+      if (const double lines = lines_without(v) * double(piece_.box[size_t(v)].count()); lines < least) {
+        best = v;
+        least = lines;
+      }
+    if (best < 0) return std::nullopt;
+    Piece rest{piece_.box, {}};
+    for (size_t v = 0; v < rest.box.size(); ++v)
+      if (std::find(variables_.begin(), variables_.end(), int(v)) == variables_.end()) rest.box[v] = {0, 0, 1};
+    double total = 0;
+    const Range range = piece_.box[size_t(best)];
+    for (int64_t at = range.lo; at <= range.hi; at += range.step) {
+      Piece one = rest;
+      one.box[size_t(best)] = {at, at, 1};
+      for (const HalfSpace* cut : cuts_) {
+        HalfSpace fixed{cut->constant, {}};
+        for (const auto& [v, c] : cut->terms) {
+          if (v == best)
+            fixed.constant += c * at;
+          else
+            fixed.terms.emplace_back(v, c);
+        }
+        one.cut(std::move(fixed));
+      }
+      total += index::count(one);
+    }
+    return total;
+  }
+  double lines_without(int variable) const {
+    std::vector<std::vector<int>> parts;
+    for (const int v : variables_)
+      if (v != variable) parts.push_back({v});
+    for (const HalfSpace* cut : cuts_) {
+      std::vector<int> joined;
+      std::vector<std::vector<int>> others;
+      for (std::vector<int>& part : parts) {
+        const bool has = std::any_of(cut->terms.begin(), cut->terms.end(), [&](const auto& term) {
+          return term.first != variable && std::find(part.begin(), part.end(), term.first) != part.end();
+        });
+        if (has)
+          joined.insert(joined.end(), part.begin(), part.end());
+        else
+          others.push_back(std::move(part));
+      }
+      if (!joined.empty()) others.push_back(std::move(joined));
+      parts = std::move(others);
+    }
+    double lines = 0;
+    for (const std::vector<int>& part : parts) {
+      double own = 1, largest = 1;
+      for (const int v : part) {
+        own *= double(piece_.box[size_t(v)].count());
+        largest = std::max(largest, double(piece_.box[size_t(v)].count()));
+      }
+      lines += own / largest;
+    }
+    return lines;
   }
   // Too many lines to walk: the points of the box whose corners satisfy every cut, found by halving the longest
   // variable until the cuts hold.

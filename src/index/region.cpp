@@ -36,6 +36,14 @@ Form opposite(const Form& form) {  // less than 0
   return result;
 }
 
+// Both can not be at least 0: one is the other turned round, and less.
+bool exclude(const Form& a, const Form& b) {
+  if (a.terms.size() != b.terms.size() || a.constant + b.constant >= 0) return false;
+  for (size_t i = 0; i < a.terms.size(); ++i)
+    if (a.terms[i].first != b.terms[i].first || a.terms[i].second != -b.terms[i].second) return false;
+  return true;
+}
+
 Form shifted(AtomId variable, int64_t coefficient, int64_t constant) { return {constant, {{variable, coefficient}}}; }
 
 // What makes a range: forms that are at least 0 on it, and only there.
@@ -136,6 +144,7 @@ Region intersection(const Region& a, const Region& b, const Atoms& atoms) {
   for (const Form& cut : a.cuts) {  // the smaller box may decide them
     if (result.empty) break;
     if (atoms.range(cut, result.box).hi < 0) result.empty = true;
+    for (const Form& other : b.cuts) result.empty |= exclude(cut, other);
   }
   return result;
 }
