@@ -77,7 +77,7 @@ def capture(
     with training_calls.watched() as calls:
         exported = export(module, inputs, kwargs)
     traced = serialise(exported)
-    decomposed = None
+    decomposed = functional = None
     lost = calls.notes(exported)
     for note in lost:
         warnings.warn(note, stacklevel=2)
@@ -88,9 +88,10 @@ def capture(
         traced = decomposed = serialise(joint)
         exported = joint
     elif core:
-        decomposed = serialise(exported.run_decompositions())
+        functional = exported.run_decompositions()
+        decomposed = serialise(functional)
     label = name or getattr(target, "__name__", None) or type(target).__name__
-    known = known_values(exported, inputs, kwargs)
+    known = known_values(exported, inputs, kwargs, functional or exported)
     return Captured(label, traced, decomposed, known.values, known.notes + lost)
 
 

@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-MAX_LISTED_ELEMENTS = 1024  # more are written as compressed bytes
+MAX_LISTED_ELEMENTS = 4096  # more are written as compressed bytes
 MAX_BYTES = 64 << 20  # of all values of a program
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
@@ -26,13 +26,15 @@ class KnownValues:
     notes: list[str] = field(default_factory=list)
 
 
-def known_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> KnownValues:
-    """What the exported program may be known to hold; small values first where there are too many."""
+def known_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], functional: Any) -> KnownValues:
+    """What the exported program may be known to hold; small values first where there are too many. `functional` is the
+    same program in a form that says which buffers it writes."""
     import torch
 
     found = KnownValues()
     with torch.no_grad():
-        chosen = constants_of(exported, found.notes) + integers_among(exported, inputs, kwargs)
+        mutated = set(functional.graph_signature.buffers_to_mutate.values())
+        chosen = constants_of(exported, mutated, found.notes) + integers_among(exported, inputs, kwargs)
         left = MAX_BYTES
         for name, tensor in sorted(chosen, key=lambda item: size_of(item[1])):
             if size_of(tensor) > left:
@@ -49,10 +51,9 @@ def size_of(tensor: Any) -> int:
     return tensor.numel() * tensor.element_size()
 
 
-def constants_of(exported: Any, notes: list[str]) -> list[tuple[str, Any]]:
+def constants_of(exported: Any, mutated: set[str], notes: list[str]) -> list[tuple[str, Any]]:
     from lightline.deferred import value_of
 
-    mutated = set(exported.graph_signature.buffers_to_mutate.values())
     chosen = []
     for spec in exported.graph_signature.input_specs:
         if spec.kind.name not in ("CONSTANT_TENSOR", "BUFFER"):

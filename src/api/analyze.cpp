@@ -80,8 +80,9 @@ Relied values_to_rely_on(const Program& program, bool examples) {
   for (const size_t i : chosen) {
     const size_t size = program.known()[i]->byte_count();
     if (size > left) {
-      relied.notes.push_back(fmt::format("the values of '{}' ({} bytes) are not used: a program may have {} bytes of them",
-                                         program.source_names()[i], size, max_known_bytes));
+      relied.notes.push_back(
+          fmt::format("the values of '{}' ({} bytes) are not used: a program may have {} bytes of them",
+                      program.source_names()[i], size, max_known_bytes));
       continue;
     }
     left -= size;
@@ -97,9 +98,9 @@ Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) 
   return guarded([&]() -> Result<Analysis> {
     LL_TRY(const Program retyped, retype(program, options.retype));
     Relied relied = values_to_rely_on(retyped, options.rely_on_values);
-    return Analysis(std::make_shared<Analysis::State>(
-        Analysis::State{retyped, options, demand::analyze(retyped.loops(), relied.known), relied.has_examples,
-                        std::move(relied.notes)}));
+    return Analysis(std::make_shared<Analysis::State>(Analysis::State{retyped, options,
+                                                                      demand::analyze(retyped.loops(), relied.known),
+                                                                      relied.has_examples, std::move(relied.notes)}));
   });
 }
 

@@ -111,7 +111,8 @@ void add_analyze(Command& root) {
               "Arithmetic as written, or also transform-domain convolutions (default standard)")
       .one_of({"standard", "any"})
       .shown_as("standard|any");
-  command.flag("--values", options->values, "Rely on the values of integer inputs (indices) that the program file carries, too");
+  command.flag("--values", options->values,
+               "Rely on the values of integer inputs (indices) that the program file carries, too");
   command.flag("--warm", options->warm, "Inputs and results may start and stay on chip");
   command.option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")
       .positive()

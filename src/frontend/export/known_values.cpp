@@ -46,8 +46,7 @@ Tensor unpacked(std::string_view text, const TensorType& type, std::string_view 
   if (!packed) fail(ErrorCode::parse, fmt::format("the known values of '{}' are not base64", name));
   const uint64_t size = uint64_t(*element_count(type.shape)) * uint64_t(byte_size(type.dtype));
   const auto bytes = decompress(*packed, std::min(size, max_unpacked));
-  if (!bytes.ok())
-    fail(bytes.error().code, fmt::format("the known values of '{}': {}", name, bytes.error().message));
+  if (!bytes.ok()) fail(bytes.error().code, fmt::format("the known values of '{}': {}", name, bytes.error().message));
   if (bytes->size() != size)
     fail(ErrorCode::shape, fmt::format("the known values of '{}' have {} bytes, but {} has {}", name, bytes->size(),
                                        to_string(type), size));

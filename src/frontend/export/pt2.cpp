@@ -47,9 +47,8 @@ void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder
     if (!type || found->second.pickled || input.kind == graph::InputKind::parameter) continue;
     const size_t size = size_t(*element_count(type->shape)) * size_t(byte_size(type->dtype));
     if (size > max_known_bytes) {
-      graph.assumptions.push_back(
-          fmt::format("the values of '{}' ({} bytes) are not known: one tensor has at most {}",
-                      graph.values[input.value].name, size, max_known_bytes));
+      graph.assumptions.push_back(fmt::format("the values of '{}' ({} bytes) are not known: one tensor has at most {}",
+                                              graph.values[input.value].name, size, max_known_bytes));
       continue;
     }
     auto bytes = zip.read(name, size);

@@ -75,7 +75,8 @@ RaggedProduct read_call(OpCall& c) {
   p.right_free = others(p.right, p.right_batch, p.right_summed, p.right_group);
   Shape alike = extents_of(p.left, p.outer());
   alike.push_back(p.groups());
-  require(p.sizes.rank() == 1 || contains(p.left_batch, p.ragged()) || p.sizes.shape == alike, "the sizes of the groups do not fit the product");
+  require(p.sizes.rank() == 1 || contains(p.left_batch, p.ragged()) || p.sizes.shape == alike,
+          "the sizes of the groups do not fit the product");
   return p;
 }
 
@@ -133,8 +134,8 @@ SymbolicTensor by_rows(Lowering& l, const RaggedProduct& p) {
           "there are as many groups as parts of the right operand");
   std::optional<SymbolicTensor> numbers;
   if (!in_batches) numbers = group_numbers(l, p);
-  const Shape shape = joined({extents_of(p.left, p.left_batch), extents_of(p.left, p.left_free),
-                              extents_of(p.right, p.right_free)});
+  const Shape shape =
+      joined({extents_of(p.left, p.left_batch), extents_of(p.left, p.left_free), extents_of(p.right, p.right_free)});
   return l.reduce(p.dtype, shape, Reducer::sum, extents_of(p.left, p.left_summed),
                   [&](const Indices& i, const Indices& r) {
                     Places places(l, p);
@@ -152,8 +153,8 @@ SymbolicTensor by_rows(Lowering& l, const RaggedProduct& p) {
 SymbolicTensor by_sums(Lowering& l, const RaggedProduct& p) {
   require(p.right_group.empty(), "a grouped product has groups in one operand only");
   const SymbolicTensor numbers = group_numbers(l, p);
-  const Shape inner = joined({extents_of(p.left, p.left_batch), extents_of(p.left, p.left_free),
-                              extents_of(p.right, p.right_free)});
+  const Shape inner =
+      joined({extents_of(p.left, p.left_batch), extents_of(p.left, p.left_free), extents_of(p.right, p.right_free)});
   const Shape summed = extents_of(p.left, p.left_summed);
   const SymbolicTensor sum = l.scatter(
       compute_type(p.dtype), joined({{p.groups()}, inner}), Literal::of(int64_t(0)), Reducer::sum,
@@ -166,8 +167,8 @@ SymbolicTensor by_sums(Lowering& l, const RaggedProduct& p) {
         Places::take(places.right, p.right_free, i, next);
         Indices target{places.group(l, p, numbers)};
         target.insert(target.end(), i.begin() + int64_t(summed.size()), i.end());
-        return ScatterWrite{target, convert(l.read(p.left, places.left), p.dtype) *
-                                        convert(l.read(p.right, places.right), p.dtype)};
+        return ScatterWrite{
+            target, convert(l.read(p.left, places.left), p.dtype) * convert(l.read(p.right, places.right), p.dtype)};
       },
       true);
   return l.cast(sum, p.dtype);
