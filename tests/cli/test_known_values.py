@@ -120,6 +120,23 @@ def test_written_tensors_are_imported(program: Any, form: str, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
 
 
+def test_nested_lists_in_printed_python(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "import torch\n\n\nclass GraphModule(torch.nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, s: torch.Tensor):\n"
+        "        y = torch.tensor([[s, 1.5], [2, s]])\n        z = x + y\n        return (z,)\n"
+    )
+    metas = [
+        f'class {name.upper()}:\n    name = "{name}"\n    shape = {shape}\n    dtype = "torch.float32"\n'
+        f'    device = "cpu"\n    mean = 0.1\n    std = 1.0\n    data = None\n'
+        for name, shape in (("x", [2, 2]), ("s", []))
+    ]
+    (tmp_path / "weight_meta.py").write_text("\n\n".join(metas))
+    done = subprocess.run([BINARY, "import", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "y: f32[2, 2]" in done.stdout
+
+
 def test_inputs_and_outputs_of_unsigned_types_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "unsigned.json"
     for program, given in (
