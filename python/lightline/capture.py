@@ -20,10 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lightline import jax_capture, sources
+from lightline import jax_capture, sources, training_calls
 from lightline.jax_capture import CapturedJax
-
-MAX_KEPT_ELEMENTS = 1 << 16
+from lightline.known_values import known_values
 
 
 @dataclass
@@ -34,13 +33,14 @@ class Captured:
     training: dict[str, Any]
     core: dict[str, Any] | None = None
     values: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def program(self, form: str = "training") -> dict[str, Any]:
-        """The program JSON of one form, with the values of its small integer inputs under "lightline"."""
+        """The program JSON of one form; under "lightline" what is known of its inputs (see known_values)."""
         program = self.core if form == "core" else self.training
         if program is None:
             raise ValueError(f"the program was captured without its {form} form")
-        return {**program, "lightline": {"name": self.name, "values": self.values}}
+        return {**program, "lightline": {"name": self.name, "values": self.values, "notes": self.notes}}
 
     def save(self, path: str | Path, form: str = "training") -> None:
         """Writes program JSON, or a line with both forms if the name ends in .jsonl."""
@@ -49,9 +49,9 @@ class Captured:
             line = {"problem": self.name, "training": self.program("training")}
             if self.core is not None:
                 line["core"] = self.program("core")
-            text = json.dumps(line) + "\n"
+            text = json.dumps(line, allow_nan=False) + "\n"
         else:
-            text = json.dumps(self.program(form), separators=(",", ":"))
+            text = json.dumps(self.program(form), separators=(",", ":"), allow_nan=False)
         path.write_text(text)
 
 
@@ -71,14 +71,16 @@ def capture(
     """
     if is_jax(target, inputs, kwargs):
         return jax_capture.capture(target, *inputs, name=name, training=training, loss=loss, **kwargs)
-    import torch
-
     module = sources.as_module(target)
     if training:
         module = sources.with_loss(module, loss)
-    exported = export(module, inputs, kwargs)
+    with training_calls.watched() as calls:
+        exported = export(module, inputs, kwargs)
     traced = serialise(exported)
-    decomposed = None
+    decomposed = functional = None
+    lost = calls.notes(exported)
+    for note in lost:
+        warnings.warn(note, stacklevel=2)
     if training:
         from torch.export.experimental import _export_forward_backward
 
@@ -86,11 +88,11 @@ def capture(
         traced = decomposed = serialise(joint)
         exported = joint
     elif core:
-        decomposed = serialise(exported.run_decompositions())
+        functional = exported.run_decompositions()
+        decomposed = serialise(functional)
     label = name or getattr(target, "__name__", None) or type(target).__name__
-    with torch.no_grad():
-        values = kept_values(exported, inputs, kwargs)
-    return Captured(label, traced, decomposed, values)
+    known = known_values(exported, inputs, kwargs, functional or exported)
+    return Captured(label, traced, decomposed, known.values, known.notes + lost)
 
 
 def is_jax(target: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -137,40 +139,6 @@ def without_traces(value: Any) -> Any:
     return [without_traces(inner) for inner in value] if isinstance(value, list) else value
 
 
-def kept_values(exported: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Values of small integer inputs and of all small constants, by the name they have in the graph."""
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensor
-    from torch.utils._pytree import tree_leaves
-
-    values: dict[str, Any] = {}
-
-    def keep(name: str, tensor: Any, floats: bool) -> None:
-        if not isinstance(tensor, torch.Tensor) or isinstance(tensor, FakeTensor) or tensor.device.type == "meta":
-            return
-        if tensor.numel() > MAX_KEPT_ELEMENTS or tensor.is_complex() or (tensor.is_floating_point() and not floats):
-            return
-        values[name] = {
-            "shape": list(tensor.shape),
-            "data": tensor.detach().cpu().double().flatten().tolist()
-            if floats and tensor.is_floating_point()
-            else tensor.cpu().flatten().tolist(),
-        }
-
-    leaves = [leaf for leaf in tree_leaves((inputs, kwargs)) if leaf is not None]
-    position = 0
-    for spec in exported.graph_signature.input_specs:
-        kind = spec.kind.name
-        if kind == "USER_INPUT":
-            if position < len(leaves):
-                keep(spec.arg.name, leaves[position], floats=False)
-            position += 1
-        elif kind in ("CONSTANT_TENSOR", "BUFFER"):
-            tensor = exported.constants.get(spec.target, exported.state_dict.get(spec.target))
-            keep(spec.arg.name, tensor, floats=kind == "CONSTANT_TENSOR")
-    return values
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m lightline.capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -207,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
     elif options.output:
         captured.save(options.output, options.form)
     else:
-        print(json.dumps(captured.program(options.form)))
+        print(json.dumps(captured.program(options.form), allow_nan=False))
     return 0
 
 

@@ -6,9 +6,10 @@ Nothing is computed: arguments are shapes, and the parameters of Flax modules co
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ class Call:
 
         return [jnp.array(array) for array in self.arrays]
 
+    def text(self, name: str) -> str:
+        """The program as StableHLO, with grouped products as they are."""
+        with grouped_products_kept():
+            return self.lower(name).as_text()
+
     def lower(self, name: str) -> Any:
         import jax
 
@@ -76,7 +82,7 @@ def capture(
     """
     label = name or getattr(target, "__name__", None) or type(target).__name__
     call = prepare_step(target, inputs, kwargs, training, loss)
-    return with_names(call, label, call.lower(label).as_text())
+    return with_names(call, label, call.text(label))
 
 
 def prepare_step(
@@ -91,6 +97,30 @@ def with_names(call: Call, label: str, text: str) -> CapturedJax:
     kinds = ["parameter" if "params" in name else "user" for name in call.names]
     inputs = [{"name": name, "kind": kind} for name, kind in zip(call.names, kinds, strict=True)]
     return CapturedJax(label, text, inputs)
+
+
+@contextlib.contextmanager
+def grouped_products_kept() -> Iterator[None]:
+    """Lowers `jax.lax.ragged_dot` to the operator of its own that TPUs have: for CPUs, JAX multiplies every row by the
+    matrices of all groups. Where this version of JAX has no such rule, nothing changes."""
+    try:
+        from jax._src.interpreters import mlir
+        from jax._src.lax import lax
+
+        product, rules = lax.ragged_dot_general_p, mlir._platform_specific_lowerings
+        rule = rules["tpu"][product]
+    except (ImportError, AttributeError, KeyError):
+        yield
+        return
+    before = rules["cpu"].get(product)
+    rules["cpu"][product] = rule
+    try:
+        yield
+    finally:
+        if before is None:
+            del rules["cpu"][product]
+        else:
+            rules["cpu"][product] = before
 
 
 def identifier(name: str) -> str:

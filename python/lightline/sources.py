@@ -89,7 +89,9 @@ class Maker:
         if self.mode is None:
             yield
             return
-        with self.mode, mock.patch.object(torch.nn.Module, "_apply", replace_tensors):
+        from lightline.deferred import Record
+
+        with self.mode, Record(self.mode), mock.patch.object(torch.nn.Module, "_apply", replace_tensors):
             yield
 
     @contextlib.contextmanager

@@ -63,7 +63,7 @@ def run_jax(program: sources.Program, options: argparse.Namespace) -> None:
     tensors = {f"in.arg{i}": numpy.array(array) for i, array in enumerate(call.concrete())}
     lowered = call.lower(program.name)
     folder = Path(options.folder)
-    captured = with_names(call, program.name, lowered.as_text())
+    captured = with_names(call, program.name, call.text(program.name))
     (folder / "program_stablehlo.mlir").write_text(captured.artefact())
     outputs = jax.tree.leaves(compile_in_haste(lowered)(*call.concrete()))
     tensors.update({f"out.{i}": numpy.array(leaf) for i, leaf in enumerate(outputs)})

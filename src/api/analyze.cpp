@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/guard.h"
 #include "machine/catalogue.h"
 #include "report/analyze_report.h"
@@ -55,21 +57,56 @@ Result<machine::Machine> find_machine(const std::string& name, const std::string
   });
 }
 
+namespace {
+
+constexpr size_t max_known_bytes = size_t(64) << 20;  // of all values that an analysis relies on
+
+struct Relied {
+  demand::KnownValues known;
+  bool has_examples = false;
+  std::vector<std::string> notes;
+};
+
+// Smaller values first, since they are more often masks, positions and indices.
+Relied values_to_rely_on(const Program& program, bool examples) {
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < program.known().size(); ++i)
+    if (const auto& tensor = program.known()[i]; tensor)
+      if (program.fixed()[i] || (examples && !is_float(tensor->dtype()) && tensor->dtype() != DType::c64))
+        chosen.push_back(i);
+  std::ranges::stable_sort(chosen, {}, [&](size_t i) { return program.known()[i]->byte_count(); });
+  Relied relied;
+  size_t left = max_known_bytes;
+  for (const size_t i : chosen) {
+    const size_t size = program.known()[i]->byte_count();
+    if (size > left) {
+      relied.notes.push_back(
+          fmt::format("the values of '{}' ({} bytes) are not used: a program may have {} bytes of them",
+                      program.source_names()[i], size, max_known_bytes));
+      continue;
+    }
+    left -= size;
+    relied.known.emplace(program.loops().inputs[i], &*program.known()[i]);
+    relied.has_examples |= !program.fixed()[i];
+  }
+  return relied;
+}
+
+}  // namespace
+
 Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) {
   return guarded([&]() -> Result<Analysis> {
     LL_TRY(const Program retyped, retype(program, options.retype));
-    demand::KnownValues known;
-    for (size_t i = 0; i < retyped.known().size() && options.rely_on_values; ++i)
-      if (const auto& tensor = retyped.known()[i]; tensor && is_integer(tensor->dtype()))
-        known.emplace(retyped.loops().inputs[i], &*tensor);
-    return Analysis(std::make_shared<Analysis::State>(
-        Analysis::State{retyped, options, demand::analyze(retyped.loops(), known), !known.empty()}));
+    Relied relied = values_to_rely_on(retyped, options.rely_on_values);
+    return Analysis(std::make_shared<Analysis::State>(Analysis::State{retyped, options,
+                                                                      demand::analyze(retyped.loops(), relied.known),
+                                                                      relied.has_examples, std::move(relied.notes)}));
   });
 }
 
 namespace {
 
-report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& options, bool has_known_values,
+report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& options, bool has_example_values,
                                 const machine::Machine& machine) {
   report::AnalyzeReport report;
   report.program = analysis.program().file();
@@ -84,7 +121,8 @@ report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& 
                             analysis.demand().assumptions.end());
   if (options.machines.measured_ceilings)
     report.assumptions.emplace_back("rates are the best that arch probe reached, which proves nothing");
-  if (has_known_values) report.assumptions.emplace_back("indices have the values that the program file carries");
+  if (has_example_values) report.assumptions.emplace_back("indices have the values that the program file carries");
+  report.assumptions.insert(report.assumptions.end(), analysis.notes().begin(), analysis.notes().end());
   return report;
 }
 
@@ -97,13 +135,13 @@ Result<bound::Bounds> Analysis::on(const machine::Machine& machine) const {
 
 Result<std::string> Analysis::text(const machine::Machine& machine) const {
   return guarded([&]() -> Result<std::string> {
-    return report::to_text(report_of(*this, state_->options, state_->has_known_values, machine), state_->options.top);
+    return report::to_text(report_of(*this, state_->options, state_->has_example_values, machine), state_->options.top);
   });
 }
 
 Result<std::string> Analysis::json(const machine::Machine& machine, const std::string& carried, bool indented) const {
   return guarded([&]() -> Result<std::string> {
-    return report::to_json(report_of(*this, state_->options, state_->has_known_values, machine), state_->options.top,
+    return report::to_json(report_of(*this, state_->options, state_->has_example_values, machine), state_->options.top,
                            carried, indented);
   });
 }

@@ -25,7 +25,7 @@ struct AnalyzeOptions {
   MachineChoice machines;
   bound::Options bound;
   std::string retype;           // "f32=bf16": as if arrays of one type were of another
-  bool rely_on_values = false;  // integer inputs have the values that the file carries
+  bool rely_on_values = false;  // integer inputs, too, have the values that the file carries
   std::optional<double> measured_ms;
   size_t top = 10;  // groups to list
 };
@@ -35,6 +35,8 @@ class Analysis {
  public:
   const Program& program() const { return state_->program; }
   const demand::Analysis& demand() const { return state_->demand; }
+  // What the user should hear even where nobody reads the report: values that were too large to be used.
+  const std::vector<std::string>& notes() const { return state_->notes; }
   Result<bound::Bounds> on(const machine::Machine& machine) const;
   Result<std::string> text(const machine::Machine& machine) const;
   // One JSON object, schema lightline.analyze; `carried` are further members.
@@ -45,7 +47,8 @@ class Analysis {
     Program program;
     AnalyzeOptions options;
     demand::Analysis demand;
-    bool has_known_values = false;
+    bool has_example_values = false;
+    std::vector<std::string> notes;
   };
   explicit Analysis(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   friend Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options);

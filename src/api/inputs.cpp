@@ -156,6 +156,15 @@ class Gatherer {
     return Ok{};
   }
 
+  // What is part of the program, unless the user says otherwise.
+  void take_fixed(const Program& program) {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i] || !program.fixed()[i]) continue;
+      tensors_[i] = Tensor::dense_copy(program.known()[i]->view());
+      sources_[i] = "the program";
+    }
+  }
+
   Result<Inputs> finish(uint64_t seed) {
     const IntegerLimits limits(program_);
     Inputs inputs;
@@ -212,6 +221,7 @@ Result<Inputs> gather_inputs(const Program& program, const InputOptions& options
     Gatherer gatherer(program.loops(), note);
     if (!options.all.empty()) LL_DO(gatherer.take_all(options.all));
     LL_DO(gatherer.take_named(options.named));
+    gatherer.take_fixed(program);
     return gatherer.finish(options.seed);
   });
 }

@@ -18,6 +18,12 @@ Error in_file(Error error, const std::string& name) {
   return error;
 }
 
+// Values that a source states with few digits are no part of the program.
+bool is_fixed(const graph::Graph& graph, const graph::Input& input) {
+  if (!input.known || (graph.untyped && is_float(input.known->dtype()))) return false;
+  return input.kind == graph::InputKind::constant || input.kind == graph::InputKind::buffer;
+}
+
 }  // namespace
 
 Result<Source> read_source(const std::string& path) {
@@ -35,6 +41,7 @@ Result<Program> load(const Source& source) {
     LL_TRY(state->lowered.program, loops::parse_and_verify(source.text, source.name));
     const loops::Program& program = state->lowered.program;
     state->known = std::make_shared<std::vector<std::optional<Tensor>>>(program.inputs.size());
+    state->fixed.resize(program.inputs.size());
     for (const loops::ArrayId input : program.inputs) state->source_names.push_back(program.arrays[input].name);
     return Program(std::move(state));
   });
@@ -49,10 +56,14 @@ Result<Program> import(const Source& source, ExportForm form) {
     state->file = source.name;
     auto known = std::make_shared<std::vector<std::optional<Tensor>>>();
     for (const uint32_t input : lowered->inputs) {
+      state->fixed.push_back(is_fixed(graph, graph.inputs[input]));
       known->push_back(std::move(graph.inputs[input].known));
       state->source_names.push_back(graph.values[graph.inputs[input].value].name);
     }
     state->known = std::move(known);
+    for (size_t i = 0; i < state->fixed.size(); ++i)
+      for (const loops::Output& output : lowered->program.outputs)
+        if (output.replaces == lowered->program.inputs[i]) state->fixed[i] = false;
     state->lowered = std::move(lowered).value();
     return Program(std::move(state));
   });

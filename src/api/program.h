@@ -38,6 +38,9 @@ class Program {
   const ops::Lowered& lowered() const { return state_->lowered; }
   // By program input: the value that the file carries.
   const std::vector<std::optional<Tensor>>& known() const { return *state_->known; }
+  // By program input: whether that value is part of the program, as those of constants and of buffers that it does not
+  // write are; otherwise it is that of an example.
+  const std::vector<bool>& fixed() const { return state_->fixed; }
   // By program input: its name in the source.
   const std::vector<std::string>& source_names() const { return state_->source_names; }
 
@@ -47,6 +50,7 @@ class Program {
     ops::Lowered lowered;
     std::shared_ptr<const std::vector<std::optional<Tensor>>> known;
     std::vector<std::string> source_names;
+    std::vector<bool> fixed;
   };
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   friend Result<Program> load(const Source& source);

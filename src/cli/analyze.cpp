@@ -43,6 +43,7 @@ Status analyze_program(const api::Source& source, const std::string& carried,
                        const std::vector<machine::Machine>& machines, const Options& options, bool lines) {
   LL_TRY(const api::Program program, api::load(source));
   LL_TRY(const api::Analysis analysis, api::analyze(program, analyze_options(options)));
+  for (const std::string& line : analysis.notes()) note(fmt::format("{}: {}", source.name, line));
   for (const machine::Machine& machine : machines) {
     LL_TRY(const std::string text,
            options.json || lines ? analysis.json(machine, carried, !lines) : analysis.text(machine));
@@ -110,7 +111,8 @@ void add_analyze(Command& root) {
               "Arithmetic as written, or also transform-domain convolutions (default standard)")
       .one_of({"standard", "any"})
       .shown_as("standard|any");
-  command.flag("--values", options->values, "Rely on the integer values that the program file carries (indices)");
+  command.flag("--values", options->values,
+               "Rely on the values of integer inputs (indices) that the program file carries, too");
   command.flag("--warm", options->warm, "Inputs and results may start and stay on chip");
   command.option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")
       .positive()

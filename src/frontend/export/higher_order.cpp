@@ -138,7 +138,7 @@ void ExportReader::read_cond(const HigherOrderArguments& arguments, const JsonAr
   const std::vector<graph::ValueId> yes = inline_graph(arguments.graphs[0], arguments.after, depth);
   const std::vector<graph::ValueId> no = inline_graph(arguments.graphs[1], arguments.after, depth);
   graph_.assumptions.push_back(
-      fmt::format("'{}' chooses between two branches by data; both are computed here", current_));
+      fmt::format("'{}' is a branch by data: the cheaper side counts, operator by operator both are listed", current_));
   std::vector<graph::ValueId> chosen;
   for (size_t i = 0; i < yes.size() && i < no.size(); ++i) {
     graph::Node node;

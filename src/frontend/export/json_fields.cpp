@@ -10,6 +10,8 @@ constexpr int64_t max_items = 30'000'000;  // an item takes up to 20 bytes while
 
 constexpr std::string_view origin_hint = "the file should be what torch.export.save writes";
 
+constexpr int64_t uint16_type = 28, uint32_type = 34;
+
 std::optional<DType> dtype_from_scalar_type(int64_t type) {
   switch (type) {
     case 1: return DType::u8;
@@ -25,6 +27,8 @@ std::optional<DType> dtype_from_scalar_type(int64_t type) {
     case 13: return DType::bf16;
     case 29: return DType::f8e4m3;
     case 30: return DType::f8e5m2;
+    case uint16_type: return DType::i32;
+    case uint32_type: return DType::i64;
     default: return std::nullopt;
   }
 }
@@ -104,12 +108,20 @@ double real_of(const JsonElement& e, std::string_view what) {
   fail(ErrorCode::parse, fmt::format("{} is not a number", what));
 }
 
+bool is_widened(const JsonElement& e) {
+  int64_t type = 0;
+  return e.get_int64().get(type) == simdjson::SUCCESS && (type == uint16_type || type == uint32_type);
+}
+
+void fail_dtype(const JsonElement& e, std::string_view what) {
+  fail(ErrorCode::unsupported,
+       fmt::format("{} is {}, which Lightline does not have", what, scalar_type_name(integer_of(e, what))),
+       "convert the tensor to a supported dtype before export");
+}
+
 DType dtype_of(const JsonElement& e, std::string_view what) {
-  const int64_t type = integer_of(e, what);
-  const auto dtype = dtype_from_scalar_type(type);
-  if (!dtype)
-    fail(ErrorCode::unsupported, fmt::format("{} is {}, which Lightline does not have", what, scalar_type_name(type)),
-         "convert the tensor to a supported dtype before export");
+  const auto dtype = dtype_from_scalar_type(integer_of(e, what));
+  if (!dtype) fail_dtype(e, what);
   return *dtype;
 }
 

@@ -45,7 +45,11 @@ JsonElement field(const JsonObject& o, std::string_view key, std::string_view wh
 bool find(const JsonObject& o, std::string_view key, JsonElement& into);  // present and not null
 int64_t integer_of(const JsonElement& e, std::string_view what);
 double real_of(const JsonElement& e, std::string_view what);  // "inf", "-inf" and "nan" are written as strings
-DType dtype_of(const JsonElement& e, std::string_view what);  // PyTorch's number of a scalar type
+// PyTorch's number of a scalar type. Of uint16 and uint32 the next wider signed type: it has all their values, but more
+// bytes, so that inputs and outputs must not be of them.
+DType dtype_of(const JsonElement& e, std::string_view what);
+bool is_widened(const JsonElement& e);
+[[noreturn]] void fail_dtype(const JsonElement& e, std::string_view what);
 
 // The one entry of a tagged union {"as_int": 3}; older writers add null siblings.
 std::pair<std::string_view, JsonElement> tagged(const JsonElement& e, std::string_view what);

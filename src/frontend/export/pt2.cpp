@@ -10,8 +10,7 @@
 namespace lightline::frontend {
 namespace {
 
-// Values are kept for small integer tensors only: they decide which rows a gather touches.
-constexpr int64_t max_known_elements = 1 << 16;
+constexpr size_t max_known_bytes = size_t(64) << 20;  // of one tensor
 
 struct Payload {
   std::string path;
@@ -45,10 +44,13 @@ void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder
     // Parameters with one payload are one storage: tied weights.
     if (!constants) input.source = name;
     const auto& type = graph.values[input.value].type;
-    if (!type || found->second.pickled || !(is_integer(type->dtype) || type->dtype == DType::boolean)) continue;
-    const auto count = element_count(type->shape);
-    if (!count.ok() || *count > max_known_elements) continue;
-    const size_t size = size_t(*count) * size_t(byte_size(type->dtype));
+    if (!type || found->second.pickled || input.kind == graph::InputKind::parameter) continue;
+    const size_t size = size_t(*element_count(type->shape)) * size_t(byte_size(type->dtype));
+    if (size > max_known_bytes) {
+      graph.assumptions.push_back(fmt::format("the values of '{}' ({} bytes) are not known: one tensor has at most {}",
+                                              graph.values[input.value].name, size, max_known_bytes));
+      continue;
+    }
     auto bytes = zip.read(name, size);
     if (!bytes.ok() || bytes->size() != size) continue;
     Tensor known(type->dtype, type->shape);

@@ -44,6 +44,7 @@ class ExportReader {
   void open_scope(const JsonObject& g, Scope& scope);
   std::optional<TensorType> recorded_type(const Scope& scope, std::string_view name);
   TensorType read_type(const JsonElement& meta);
+  static void require_own_width(const Scope& scope, std::string_view name);
   graph::ValueId define(Scope& scope, std::string_view name, std::optional<TensorType> type);
   graph::ValueId use(const Scope& scope, std::string_view name) const;
   static graph::ValueId find_value(const Scope& scope, std::string_view name);  // no_value if it has none yet
@@ -64,7 +65,7 @@ class ExportReader {
   void read_outputs(const JsonObject& module, Scope& scope);
   graph::ValueId replaced_input(const JsonObject& o, std::string_view kind, const Scope& scope);
   void read_known_values(const JsonObject& root, const Scope& scope);
-  void keep_values(graph::Input& input, const JsonElement& entry, std::string_view name);
+  void keep_values(graph::Input& input, const JsonObject& entry, std::string_view name);
 
   // ---- nodes ----
   void read_nodes(const JsonObject& g, Scope& scope, int depth);

@@ -1,4 +1,4 @@
-// Inputs, outputs and known values of an exported program.
+// Inputs and outputs of an exported program.
 #include "frontend/export/reader.h"
 
 namespace lightline::frontend {
@@ -52,6 +52,7 @@ void ExportReader::add_input(Scope& scope, std::string_view name, graph::InputKi
   if (find_value(scope, name) != graph::no_value) return;
   auto type = recorded_type(scope, name);
   if (!type) fail(ErrorCode::parse, fmt::format("the input '{}' has no entry in tensor_values", name));
+  require_own_width(scope, name);
   if (!source.empty())
     input_by_source_.emplace(source_key(kind == graph::InputKind::parameter, source), graph_.inputs.size());
   graph_.inputs.push_back({define(scope, name, std::move(type)), kind, std::move(source), {}});
@@ -76,9 +77,11 @@ void ExportReader::read_outputs(const JsonObject& module, Scope& scope) {
     if (kind == "token") continue;
     if (kind == "user_output") {
       const auto [tag, value] = tagged(arg, "an output");
-      if (tag == "as_tensor")
+      if (tag == "as_tensor") {
+        require_own_width(scope, tensor_name(value));
         graph_.outputs.push_back({use(scope, tensor_name(value)), graph::no_value});
-      else if (tag == "as_tensors" || tag == "as_optional_tensors")
+      }
+      if (tag == "as_tensors" || tag == "as_optional_tensors")
         for (const graph::ValueId id : tensor_list(scope, value)) graph_.outputs.push_back({id, graph::no_value});
       continue;
     }
@@ -95,42 +98,6 @@ graph::ValueId ExportReader::replaced_input(const JsonObject& o, std::string_vie
   if (!buffer && !parameter) return graph::no_value;
   const auto found = input_by_source_.find(source_key(parameter, text_of(name, "a mutated buffer")));
   return found == input_by_source_.end() ? graph::no_value : graph_.inputs[found->second].value;
-}
-
-// {"lightline": {"name": ..., "values": {"idx": {"shape": [4], "data": [1, 0, 2, 3]}}}}: what our capture adds.
-void ExportReader::read_known_values(const JsonObject& root, const Scope& scope) {
-  JsonElement extra, values;
-  JsonObject members, entries;
-  if (!find(root, "lightline", extra) || extra.get_object().get(members) != simdjson::SUCCESS) return;
-  if (!find(members, "values", values) || values.get_object().get(entries) != simdjson::SUCCESS) return;
-  std::unordered_map<graph::ValueId, JsonElement> known;
-  for (const auto& [name, entry] : entries)
-    if (const graph::ValueId id = find_value(scope, name); id != graph::no_value) known.emplace(id, entry);
-  for (graph::Input& input : graph_.inputs)
-    if (const auto found = known.find(input.value); found != known.end())
-      keep_values(input, found->second, graph_.values[input.value].name);
-}
-
-void ExportReader::keep_values(graph::Input& input, const JsonElement& entry, std::string_view name) {
-  const TensorType& type = *graph_.values[input.value].type;
-  const JsonArray data = array_of(field(object_of(entry, "a known value"), "data", "a known value"), "a known value");
-  int64_t count = 0;
-  for ([[maybe_unused]] const JsonElement item : data) ++count;  // size() saturates
-  if (count != *element_count(type.shape))
-    fail(ErrorCode::shape,
-         fmt::format("the known values of '{}' do not fit its shape {}", name, to_string(type.shape)));
-  Tensor known(type.dtype, type.shape);
-  int64_t i = 0;
-  for (const JsonElement item : data) {
-    bool flag = false;
-    if (item.get_bool().get(flag) == simdjson::SUCCESS)
-      known.set_i64(i++, flag);
-    else if (is_integer(type.dtype))
-      known.set_i64(i++, integer_of(item, name));
-    else
-      known.set_f64(i++, real_of(item, name));
-  }
-  input.known = std::move(known);
 }
 
 }  // namespace lightline::frontend

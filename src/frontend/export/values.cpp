@@ -172,6 +172,14 @@ TensorType ExportReader::read_type(const JsonElement& meta) {
   return type;
 }
 
+// What memory holds must not have more bytes here than it has there.
+void ExportReader::require_own_width(const Scope& scope, std::string_view name) {
+  const Named* found = scope.names.find(name);
+  if (found == nullptr || !found->tensor) return;
+  const JsonElement dtype = field(object_of(*found->tensor, "its entry in tensor_values"), "dtype", "its entry");
+  if (is_widened(dtype)) fail_dtype(dtype, fmt::format("tensor '{}': its dtype", name));
+}
+
 graph::ValueId ExportReader::define(Scope& scope, std::string_view name, std::optional<TensorType> type) {
   Named& named = scope.names[name];
   if (named.value != graph::no_value)

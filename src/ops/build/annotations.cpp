@@ -29,6 +29,7 @@ constexpr Annotation annotations[] = {
     {"_enter_inference_mode", false, true},
     {"_exit_inference_mode", false, true},
     {"lazy_load_decompositions", true, true},
+    {"promote_types", true, false},
     {"_vmap_increment_nesting", false, true},
     {"_vmap_decrement_nesting", false, true},
     {"FunctionCtx", false, true},

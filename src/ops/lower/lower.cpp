@@ -185,8 +185,10 @@ class NodeLowering {
   }
 
   void finish(const graph::Node& node, size_t first_array, std::vector<std::optional<SymbolicTensor>> results) {
-    if (results.size() < node.results.size())
-      fail(fmt::format("{} results are used but the operator gives {}", node.results.size(), results.size()));
+    size_t used = node.results.size();
+    while (used > 0 && node.results[used - 1] == graph::no_value) --used;
+    if (results.size() < used) fail(fmt::format("{} results are used but the operator gives {}", used, results.size()));
+    results.resize(node.results.size());
     std::vector<std::pair<SymbolicTensor, std::string>> named;
     for (size_t i = 0; i < node.results.size(); ++i) {
       const graph::ValueId id = node.results[i];

@@ -79,6 +79,9 @@ class PythonLowering {
   std::optional<PyValue> sum_of_numbers(const PyCall& call);
   std::optional<PyValue> listed(const PyCall& call);
   std::optional<PyValue> make_tensor(const PyCall& call);
+  SymbolicTensor written_tensor(const PyValue& value, std::optional<DType> dtype);
+  bool has_unknown_element(const PyValue& value);
+  static DType written_dtype(const PyValue& value);
   std::optional<PyValue> enter_autocast(const PyCall& call);
   std::optional<PyValue> exit_autocast(const PyCall& call);
   std::optional<PyValue> tensor_attribute(const SymbolicTensor& tensor, std::string_view name);

@@ -332,14 +332,36 @@ std::optional<PyValue> PythonLowering::make_tensor(const PyCall& call) {
   if (!dtype && method && call.at(0)->is_tensor()) dtype = call.at(0)->tensor->dtype;
   if (!dtype && call.target == "torch.scalar_tensor") dtype = DType::f32;
   count_("tensor");
-  if (data->is_sequence() && std::ranges::any_of(data->elements(), [&](const PyValue& item) {
-        return item.is_tensor() && !known_scalar(*item.tensor);
-      })) {
-    std::vector<PyValue> parts;
-    for (const PyValue& item : data->elements()) parts.push_back(PyValue::of(as_tensor(item, dtype)));
-    return PyValue::of(apply_one("torch.stack", {{"", PyValue::sequence(std::move(parts))}}));
+  return PyValue::of(written_tensor(*data, dtype));
+}
+
+// Rows with elements that only the data tell are stacked, at any depth.
+SymbolicTensor PythonLowering::written_tensor(const PyValue& value, std::optional<DType> dtype) {
+  if (!has_unknown_element(value)) return as_tensor(value, dtype);
+  if (!dtype) dtype = written_dtype(value);
+  std::vector<PyValue> parts;
+  for (const PyValue& item : value.elements()) parts.push_back(PyValue::of(written_tensor(item, dtype)));
+  return apply_one("torch.stack", {{"", PyValue::sequence(std::move(parts))}});
+}
+
+bool PythonLowering::has_unknown_element(const PyValue& value) {
+  return value.is_sequence() && std::ranges::any_of(value.elements(), [&](const PyValue& item) {
+           return (item.is_tensor() && !known_scalar(*item.tensor)) || has_unknown_element(item);
+         });
+}
+
+// What PyTorch makes of numbers and scalar tensors written together.
+DType PythonLowering::written_dtype(const PyValue& value) {
+  Written written;
+  read_nested(value, 0, written);
+  for (PyValue& number : written.numbers) {
+    if (!number.is_tensor()) continue;
+    const DType type = number.tensor->dtype;
+    number = type == DType::boolean ? PyValue::of(Argument(false))
+             : is_integer(type)     ? PyValue::of(Argument(int64_t(0)))
+                                    : PyValue::of(Argument(0.0));
   }
-  return PyValue::of(as_tensor(*data, dtype));
+  return natural_dtype(written.numbers);
 }
 
 // ---- autocast ----

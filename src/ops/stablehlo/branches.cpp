@@ -35,7 +35,7 @@ void choose(OpCall& c, size_t count, const std::function<Scalar(size_t)>& is_tak
       return value;
     }));
   }
-  c.assumptions.push_back("a branch is chosen by data: all of its alternatives are counted");
+  c.assumptions.push_back("a branch is chosen by data: the cheapest side counts, operator by operator all are listed");
 }
 
 // An index outside takes the last branch.

@@ -310,6 +310,7 @@ void register_stablehlo(Registry& r) {
   register_stablehlo_linear(r);
   register_stablehlo_householder(r);
   register_stablehlo_branches(r);
+  register_stablehlo_ragged(r);
 }
 
 void register_stablehlo_scalars(Registry& r) {

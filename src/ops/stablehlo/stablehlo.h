@@ -29,6 +29,7 @@ void register_stablehlo_ordering(Registry& r);
 void register_stablehlo_linear(Registry& r);
 void register_stablehlo_householder(Registry& r);
 void register_stablehlo_branches(Registry& r);
+void register_stablehlo_ragged(Registry& r);
 
 }  // namespace lightline::ops
 

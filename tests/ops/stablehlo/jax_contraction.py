@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax_suite import BF16, BOOL, C64, F16, F32, F64, FLOATS, I8, I32, I64, NUMBERS, U8, Suite, X
@@ -46,6 +47,20 @@ def products(suite: Suite) -> None:
     suite.call(
         "lax.dot_general", X(3, 4), X(5, 4), (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32, dtypes=(I8,)
     )
+    ragged_products(suite)
+
+
+def ragged_products(suite: Suite) -> None:
+    """Groups may be empty, and rows past the last group give 0."""
+    sizes = X(3, dtype=I32, values=[2, 0, 5])
+    suite.call("lax.ragged_dot", X(9, 4), X(3, 4, 5), sizes, dtypes=FLOATS, grad=True)
+    suite.call("lax.ragged_dot", X(7, 4), X(3, 4, 5), sizes, preferred_element_type=jnp.int32, dtypes=(I8,))
+    of_batches = X(2, 3, dtype=I32, values=[2, 3, 1, 4, 0, 4])
+    suite.program("ragged_batches", jax.vmap(lax.ragged_dot), X(2, 8, 4), X(2, 3, 4, 5), of_batches)
+    summed = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
+    suite.call("lax.ragged_dot_general", X(9, 4), X(9, 5), sizes, summed, dtypes=(F32, BF16))
+    batched = lax.RaggedDotDimensionNumbers((((2,), (1,)), ((0,), (0,))), (0,), ())
+    suite.call("lax.ragged_dot_general", X(9, 2, 4), X(9, 4, 5), sizes, batched)
 
 
 def einsums(suite: Suite) -> None:

@@ -167,7 +167,7 @@ class Suite(Cases):
                 with wide_types(wide):
                     given = draw((args, kwargs), dtype, generator)
                     call = flatten(variant, *given, trace_numbers=False)
-                    text = call.lower(target).as_text()
+                    text = call.text(target)
             except Exception as error:
                 self.is_broken(identity, error)
                 continue
