@@ -84,6 +84,8 @@ uint64_t hash_of(const Value& value) {
 Form Coordinates::name(const Form& form) {
   if (form.is_constant()) return form;
   if (by_place_ && atoms_.has_data(form)) return at_places(form);
+  if (by_digits_)
+    if (auto digits = by_digits(form)) return *digits;
   for (size_t i = 0; i < forms_.size(); ++i) {
     const Form& known = forms_[i];
     if (known.terms.size() != form.terms.size()) continue;
@@ -135,7 +137,76 @@ Form Coordinates::at_places(const Form& form) {
   return atoms_.sum(result, name(plain));
 }
 
+bool Coordinates::is_digit(index::AtomId atom) const {
+  if (index::is_variable(atom)) return true;
+  const index::Atom& digit = atoms_[atom];
+  if (digit.kind == index::Atom::Kind::data) return false;
+  if (!atoms_.has_compound(digit.of)) return true;
+  return digit.of.terms.size() == 1 && digit.of.terms[0].second == 1 && is_digit(digit.of.terms[0].first);
+}
+
+void Coordinates::digits_of(const Form& form, std::vector<Form>& digits) const {
+  for (const auto& [atom, coefficient] : form.terms) {
+    if (is_digit(atom))
+      digits.push_back(Form::variable(atom));
+    else
+      digits_of(atoms_[atom].of, digits);
+  }
+}
+
+void Coordinates::prepare_digits(std::span<const Form* const> forms) {
+  std::vector<const Form*> different;
+  for (const Form* form : forms) {
+    if (atoms_.has_data(*form)) return;
+    if (!form->is_constant() && std::none_of(different.begin(), different.end(), [&](const Form* known) {
+          return known->terms == form->terms;
+        }))
+      different.push_back(form);
+  }
+  std::vector<std::vector<Form>> digits(different.size());
+  std::vector<bool> mixed(different.size());  // more than a digit
+  for (size_t i = 0; i < different.size(); ++i) {
+    digits_of(*different[i], digits[i]);
+    mixed[i] = digits[i].size() > 1 && atoms_.has_compound(*different[i]);
+  }
+  for (size_t i = 0; i < different.size(); ++i)
+    for (size_t j = 0; j < different.size(); ++j) {
+      if (i == j || !mixed[i]) continue;
+      const bool common = std::any_of(digits[i].begin(), digits[i].end(), [&](const Form& digit) {
+        return std::find(digits[j].begin(), digits[j].end(), digit) != digits[j].end();
+      });
+      if (!common) continue;
+      by_digits_ = true;
+      for (const size_t form : {i, j})
+        for (const Form& digit : digits[form])
+          if (std::find(forms_.begin(), forms_.end(), digit) == forms_.end()) forms_.push_back(digit);
+    }
+}
+
+// The form over the digits that are coordinates; nothing if it has others.
+std::optional<Form> Coordinates::by_digits(const Form& form) {
+  Form result = Form::of(form.constant);
+  for (const auto& [id, coefficient] : form.terms) {
+    const auto found = std::find(forms_.begin(), forms_.end(), Form::variable(id));
+    if (found != forms_.end()) {
+      result = atoms_.sum(result, variable(size_t(found - forms_.begin())), coefficient);
+      continue;
+    }
+    if (is_digit(id)) return std::nullopt;
+    const index::Atom atom = atoms_[id];
+    if (atom.kind == index::Atom::Kind::data) return std::nullopt;
+    const auto inner = by_digits(atom.of);
+    if (!inner) return std::nullopt;
+    result = atoms_.sum(result,
+                        atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(*inner, atom.by, {})
+                                                                 : atoms_.remainder(*inner, atom.by, {}),
+                        coefficient);
+  }
+  return result;
+}
+
 void Coordinates::prepare(std::span<const Form* const> forms) {
+  prepare_digits(forms);
   // Variables of numbers by data that tell something else, too
   std::vector<index::AtomId> plain;
   std::vector<const Form*> data;

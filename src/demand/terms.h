@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -115,12 +116,18 @@ class Coordinates {
 
  private:
   Form at_places(const Form& form);
+  // Forms that have digits in common are named by their digits.
+  void prepare_digits(std::span<const Form* const> forms);
+  bool is_digit(index::AtomId atom) const;  // of plain variables
+  void digits_of(const Form& form, std::vector<Form>& digits) const;
+  std::optional<Form> by_digits(const Form& form);
   Form variable(size_t i) const { return Form::variable(index::AtomId(first_ + i)); }
 
   Atoms& atoms_;
   uint32_t first_;
   std::vector<Form> forms_;
   bool by_place_ = false;
+  bool by_digits_ = false;
 };
 
 class Terms {

@@ -471,18 +471,21 @@ class Circles {
     if (of.terms.size() != 1 || of.terms[0].second != 1) return false;
     if (!is_variable(of.terms[0].first)) {
       const Atom& inner = atoms_[of.terms[0].first];
-      if (inner.kind != Atom::Kind::quotient || of.constant != 0) return false;
+      if (inner.kind != Atom::Kind::quotient) return false;
       scale = inner.by;
+      const int64_t whole = of.constant;
       of = inner.of;
+      of.constant += whole * scale;
     }
     if (of.terms.size() != 1 || of.terms[0].second != 1 || !is_variable(of.terms[0].first)) return false;
     Seen& seen = seen_[of.terms[0].first];
-    const int64_t period = scale * atom.by;
-    if (of.constant == 0) return false;
-    seen.elsewhere |= seen.shift != 0 && seen.shift != of.constant;
-    seen.shift = of.constant;
-    seen.period = std::lcm(seen.period, period);
-    if (!is_kept(seen.period)) seen.elsewhere = true;
+    // The longest period tells the shift; shorter ones must divide it and agree.
+    int64_t period = scale * atom.by, shift = of.constant;
+    if (period > seen.period) {
+      std::swap(period, seen.period);
+      std::swap(shift, seen.shift);
+    }
+    seen.elsewhere |= !is_kept(seen.period) || seen.period % period != 0 || (seen.shift - shift) % period != 0;
     return true;
   }
 

@@ -1,6 +1,7 @@
 #include "index/form.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/maths.h"
@@ -146,6 +147,29 @@ Atoms::Split Atoms::split(const Form& form, int64_t by) const {
   return result;
 }
 
+std::optional<Atoms::Carriers> Atoms::without_carry(const Form& form, int64_t of,
+                                                    std::span<const Range> ranges) const {
+  if (form.terms.size() < 2 || ranges.empty()) return std::nullopt;
+  std::vector<int64_t> candidates;
+  for (const auto& [atom, coefficient] : form.terms)
+    if (const int64_t common = std::gcd(of, coefficient); common > 1) candidates.push_back(common);
+  std::sort(candidates.begin(), candidates.end(), std::greater<>());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  for (const int64_t by : candidates) {
+    Carriers found{Form::of(floor_div(form.constant, by)), Form::of(floor_mod(form.constant, by)), by};
+    for (const auto& [atom, coefficient] : form.terms) {
+      if (coefficient % by == 0)
+        found.whole.terms.emplace_back(atom, coefficient / by);
+      else
+        found.rest.terms.emplace_back(atom, coefficient);
+    }
+    if (found.rest.terms.empty()) continue;
+    const Range values = range(found.rest, ranges);
+    if (values.lo >= 0 && values.hi < by) return found;
+  }
+  return std::nullopt;
+}
+
 Form Atoms::quotient(const Form& form, int64_t by, std::span<const Range> ranges) {
   if (by == 1) return form;
   auto [whole, rest] = split(form, by);
@@ -160,6 +184,8 @@ Form Atoms::quotient(const Form& form, int64_t by, std::span<const Range> ranges
     rest.constant = floor_div(rest.constant, factor);
     by /= factor;
   }
+  if (const auto carriers = without_carry(rest, by, ranges))
+    return sum(whole, quotient(carriers->whole, by / carriers->by, ranges));
   if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 && !is_variable(rest.terms[0].first)) {
     const Atom inner = (*this)[rest.terms[0].first];
     int64_t joined = 0;
@@ -184,6 +210,8 @@ Form Atoms::remainder(const Form& form, int64_t by, std::span<const Range> range
     rest.constant -= low * by;
     return rest;
   }
+  if (const auto carriers = without_carry(rest, by, ranges))
+    return sum(carriers->rest, remainder(carriers->whole, by / carriers->by, ranges), carriers->by);
   int64_t factor = by;
   for (const auto& [atom, coefficient] : rest.terms) factor = std::gcd(factor, coefficient);
   const int64_t left = floor_mod(rest.constant, factor);

@@ -114,6 +114,13 @@ class Atoms {
     Form whole, rest;
   };
   Split split(const Form& form, int64_t by) const;
+  // form = by * whole + rest for a divisor `by` of `of`, where the rest is never negative and below `by`: it carries
+  // nothing over.
+  struct Carriers {
+    Form whole, rest;
+    int64_t by = 1;
+  };
+  std::optional<Carriers> without_carry(const Form& form, int64_t of, std::span<const Range> ranges) const;
 
   std::vector<Atom> atoms_;
   std::unordered_multimap<uint64_t, AtomId> by_hash_;
