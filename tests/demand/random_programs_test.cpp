@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <random>
 #include <set>
-#include <utility>
 
 #include "bound/bound.h"
 #include "demand/analysis.h"
@@ -32,7 +31,7 @@ struct Random {
 
 class Generator {
  public:
-  Generator(uint32_t seed, int batch) : random_(seed), batch_(batch) {}
+  Generator(uint32_t seed, int batch) : random_(seed), batch_(batch), reshapes_(pick(2) == 0) {}
 
   Random run() {
     for (int i = 0; i < 2; ++i) input(size(), size());
@@ -115,7 +114,7 @@ class Generator {
         return add(k, a.columns, "for b, i, j: " + n + "[b, i + " + std::to_string(a.rows - k) + ", j]", {n});
       }
       case 10: {
-        if (std::exchange(has_gather_, true)) return statement();
+        if (reshapes_) return statement();
         const int k = size();
         const std::string id = plain_input("i64[" + std::to_string(k) + "]");
         return add(k, a.columns,
@@ -135,7 +134,7 @@ class Generator {
                    {n});
       }
       case 14: {
-        if (a.rows * a.columns % 2 != 0) return statement();
+        if (!reshapes_ || a.rows * a.columns % 2 != 0) return statement();
         const int half = a.rows * a.columns / 2;
         const std::string flat = "(" + std::to_string(half) + " * i + j)";
         return add(2, half, "for b, i, j: " + n + "[b, " + flat + " div " + c + ", " + flat + " mod " + c + "]", {n});
@@ -150,7 +149,7 @@ class Generator {
 
   std::mt19937 random_;
   int batch_;
-  bool has_gather_ = false;  // one is enough: of gathers from gathers little is known
+  bool reshapes_;  // or gathers
   Random out_;
   std::vector<Shaped> arrays_;
 };
