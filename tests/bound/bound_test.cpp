@@ -322,7 +322,7 @@ TEST(Bound, TheTiersOfTheExamplesAreInOrderOnEveryMachine) {
       double sum = 0;
       for (const GroupBound& o : b.groups) sum += o.cost.ms;
       EXPECT_GT(b.floor.ms, 0);
-      EXPECT_LE(b.floor.ms, b.fused.ms);
+      EXPECT_LE(b.floor.ms, b.fused.ms * (1 + 1e-12));
       EXPECT_LE(b.fused.ms, sum * (1 + 1e-12));
       EXPECT_DOUBLE_EQ(b.unfused_ms, sum);
       ++priced_programs;

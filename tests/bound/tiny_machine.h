@@ -10,7 +10,8 @@
 namespace lightline::testing_support {
 
 // Per second: 9e11 products of tf32, 1.8e12 of f16, 3e11 of f32 (three of tf32 each); 8e10 vector operations;
-// 2e10 transcendentals, of which half on the vector units at eight operations each; 1e11 bytes. On chip: 1024 bytes.
+// 2e10 transcendentals of 16 bits, a quarter of them on the vector units at 16 slots each and a quarter looked up;
+// 1e11 bytes. On chip: 1024 bytes.
 inline constexpr std::string_view tiny_machine_text = R"(
 name = "Tiny"
 vendor = "nobody"
@@ -26,15 +27,28 @@ source = "test"
 [matrix]
 tf32 = { per_unit = 900, source = "test" }
 f16 = { per_unit = 1800, source = "test" }
+absent = { types = ["f64", "f32", "bf16", "f8", "f4", "i64", "i32", "i16", "i8", "i4", "b1"], source = "test" }
+[[pipe]]
+name = "matrix units"
+units = ["matrix"]
+source = "test"
 [[emulation]]
 type = "f32"
 with = "tf32"
 products = 3
 source = "test"
+[matrix_instruction]
+least_width = { columns = 8, source = "test" }
+[issue]
+slots = { per_unit = 80, source = "test" }
 [vector]
-f32 = { per_unit = 80, source = "test" }
+f32 = { per_unit = 160, values = 80, values_per_slot = 1, source = "test" }
+absent = { types = ["f64", "f16", "bf16", "f8", "f4", "i64", "i32", "i16", "i8", "i4", "b1"], source = "test" }
 [transcendental]
 f32 = { per_unit = 10, source = "test" }
+absent = { types = ["f16", "bf16", "f8", "f4"], source = "test" }
+emulation = { slots = 16, source = "test" }
+lookup = { per_unit = 5, source = "test" }
 [[memory]]
 name = "DRAM"
 kind = "device"

@@ -3,22 +3,29 @@
 
 #include <gtest/gtest.h>
 
-#include "support/programs.h"
+#include "demand/pricing.h"
 
 namespace lightline::demand {
 namespace {
 
-// Its pointers into the program dangle: for numbers only.
-Analysis analysis_of(const std::string& text) { return analyze(testing_support::program_of(text)); }
-double macs(const std::string& text) { return analysis_of(text).work.total_macs(); }
-double elements(const std::string& text) { return analysis_of(text).bytes() / 4; }
+using testing_support::analysis_of;
+using testing_support::elements;
+using testing_support::macs;
+using testing_support::random_rows;
+using testing_support::transcendentals;
+using testing_support::vector_ops;
 
 TEST(Work, AMatrixProduct) {
   const Analysis a = analysis_of(
       "program p(a: f32[8, 16], b: f32[16, 32]) -> (c) { c: f32[8, 32] = for i, j: sum k in 16: a[i, k] * b[k, j] }");
-  EXPECT_EQ(a.work.macs.at(DType::f32), 8 * 16 * 32);
-  EXPECT_EQ(a.work.total_vector_ops(), 0);
-  EXPECT_EQ(a.bytes(), 4 * (8 * 16 + 16 * 32 + 8 * 32));
+  for (const Demand& demand : {a.fused, a.floor}) {
+    EXPECT_EQ(demand.work.macs.at(DType::f32), 8 * 16 * 32);
+    EXPECT_EQ(demand.work.total_vector_ops(), 0);
+    EXPECT_EQ(demand.input_bytes, 4 * (8 * 16 + 16 * 32));
+    EXPECT_EQ(demand.output_bytes, 4 * 8 * 32);
+  }
+  EXPECT_TRUE(a.assumptions.empty());
+  EXPECT_TRUE(a.given_up.empty());
 }
 
 TEST(Work, DepthwiseConvolutionIsNotDense) {
@@ -83,17 +90,20 @@ TEST(Work, ExpandedOperandsAreComputedOnce) {
       "program p(x: f32[64]) -> (y) {\n"
       "  e: f32[8, 64] = for b, i: exp(x[i])\n"
       "  y: f32[8, 64] = for b, i: e[b, i] + 1\n}";
-  EXPECT_EQ(analysis_of(text).work.transcendental_ops, 64);
-  EXPECT_EQ(analysis_of(text).work.total_vector_ops(), 64);
+  EXPECT_EQ(transcendentals(text), 64);
+  EXPECT_EQ(vector_ops(text), 0) << "exp(x) + 1 is one function of one variable";
 }
 
-TEST(Work, ABranchByDataCountsNeitherSide) {
+TEST(Work, AChoiceByDataCountsBothSidesAndForTheFloorNeither) {
   const Analysis a = analysis_of(
       "program p(flag: bool[], x: f32[64], w: f32[64, 64]) -> (y) {\n"
       "  h: f32[64] = for i: sum k in 64: x[k] * w[i, k]\n"
       "  y: f32[64] = for i: if(flag[], h[i], x[i])\n}");
-  EXPECT_EQ(a.work.total_macs(), 0);
-  EXPECT_EQ(a.assumptions.size(), 1u);
+  EXPECT_EQ(a.fused.work.total_macs(), 64 * 64);
+  EXPECT_EQ(a.fused.input_bytes, 1 + 4 * (64 + 64 * 64));
+  EXPECT_EQ(a.floor.work.total_macs(), 0);
+  EXPECT_EQ(a.floor.input_bytes, 1);
+  EXPECT_EQ(a.floor.output_bytes, 4 * 64);
 }
 
 TEST(Work, BroadcastBatchDimensionsCountInFull) {
@@ -120,10 +130,12 @@ TEST(Bytes, AWeightInALoopIsReadOnceAndWorksEveryStep) {
   const std::string text =
       "program p(h0: f32[1, 64], w: f32[64, 64]) -> (h) {\n"
       "  h: f32[1, 64] = repeat t in 200 carry (prev = h0) {\n"
-      "    next: f32[1, 64] = for b, i: sum k in 64: prev[b, k] * w[i, k]\n"
+      "    s: f32[1, 64] = for b, i: sum k in 64: prev[b, k] * w[i, k]\n"
+      "    next: f32[1, 64] = for b, i: tanh(s[b, i])\n"
       "    yield (next)\n  }\n}";
   EXPECT_EQ(elements(text), 64 + 64 * 64 + 64);
   EXPECT_EQ(macs(text), 200.0 * 64 * 64);
+  EXPECT_EQ(transcendentals(text), 200 * 64);
 }
 
 TEST(Bytes, AScanReadsEachStepOnce) {
@@ -133,7 +145,7 @@ TEST(Bytes, AScanReadsEachStepOnce) {
       "    next: f32[4, 8] = for b, i: tanh(prev[b, i] + xs[t, b, i])\n"
       "    yield (next, stack next)\n  }\n}";
   EXPECT_EQ(elements(text), 32 + 2 * 512 * 32);
-  EXPECT_EQ(analysis_of(text).work.transcendental_ops, 512 * 32);
+  EXPECT_EQ(transcendentals(text), 512 * 32);
 }
 
 TEST(Bytes, TwoViewsOfOneInputAreOneInput) {
@@ -149,10 +161,14 @@ TEST(Bytes, FourSlicesOfAStackedTensorAreFourSlices) {
             4 * 4096 + 4096 + 4096);
 }
 
-TEST(Bytes, AGatherReadsTheLeastThatAnyIndicesTouch) {
-  EXPECT_EQ(
-      analysis_of("program p(x: f32[4096, 64], i: i64[8]) -> (y) { y: f32[8, 64] = for r, c: x[i[r], c] }").bytes(),
-      4 * 64 + 8 * 8 + 4 * 8 * 64);
+TEST(Bytes, AGatherTouchesRandomRowsAndForTheFloorOne) {
+  const Analysis a =
+      analysis_of("program p(x: f32[4096, 64], i: i64[8]) -> (y) { y: f32[8, 64] = for r, c: x[i[r], c] }");
+  EXPECT_NEAR(a.fused.input_bytes, 4 * 64 * random_rows(4096, 8) + 8 * 8, 1e-6);
+  EXPECT_EQ(a.floor.input_bytes, 4 * 64 + 8 * 8);
+  EXPECT_EQ(a.fused.output_bytes, 4 * 8 * 64);
+  ASSERT_EQ(a.assumptions.size(), 1u);
+  EXPECT_EQ(a.assumptions[0], "x is read where data tell: random indices touch 2046.25 bytes of it, the kindest 256");
 }
 
 TEST(Bytes, CreationReadsNothing) {
@@ -184,9 +200,10 @@ TEST(Bytes, StridedReadsCountWhatTheyTouch) {
 }
 
 TEST(Bytes, NarrowTypesCountTheirBits) {
-  EXPECT_EQ(
-      analysis_of("program p(x: f4e2m1[64], m: bool[64]) -> (y) { y: bf16[64] = for i: if(m[i], x[i], 0) }").bytes(),
-      32 + 64 + 128);
+  const Analysis a =
+      analysis_of("program p(x: f4e2m1[64], m: bool[64]) -> (y) { y: bf16[64] = for i: if(m[i], x[i], 0) }");
+  EXPECT_EQ(a.fused.bytes(), 32 + 64 + 128);
+  EXPECT_EQ(a.floor.bytes(), 64 + 128) << "all of m may be false";
 }
 
 TEST(Operations, FusedNeverExceedsTheSumOfItsParts) {
@@ -201,13 +218,15 @@ TEST(Operations, FusedNeverExceedsTheSumOfItsParts) {
   EXPECT_EQ(a.groups[0].result_bytes, 4 * 64 * 128);
   double parts = 0;
   for (const GroupDemand& o : a.groups) parts += o.operand_bytes + o.result_bytes;
-  EXPECT_LE(a.bytes(), parts);
+  EXPECT_LE(a.fused.bytes(), parts);
 }
 
 TEST(Operations, OpaqueOnesAreNamed) {
   const Analysis a = analysis_of("program p(x: f32[100]) -> (v) { (v: f32[8], i: i64[8]) = opaque topk(x, k = 8) }");
   EXPECT_EQ(a.opaque.at("topk"), 1);
-  EXPECT_EQ(a.bytes(), 4 * 100 + 4 * 8);
+  EXPECT_EQ(a.fused.bytes(), 4 * 100 + 4 * 8);
+  ASSERT_EQ(a.groups.size(), 1u);
+  EXPECT_TRUE(a.groups[0].opaque);
 }
 
 }  // namespace

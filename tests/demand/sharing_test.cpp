@@ -1,0 +1,177 @@
+// What is the same is computed once: contractions in all spellings, repeated operands, mirrors.
+#include <gtest/gtest.h>
+
+#include "demand/pricing.h"
+
+namespace lightline::demand {
+namespace {
+
+using testing_support::analysis_of;
+using testing_support::elements;
+using testing_support::floor_macs;
+using testing_support::macs;
+using testing_support::transcendentals;
+using testing_support::vector_ops;
+
+// ---- one contraction ----
+
+TEST(Contractions, EverySpellingCountsTheSame) {
+  const char* spellings[] = {
+      "y: f32[8, 6] = for i, j: sum k in 5: a[i, k] * b[j, k]",
+      "m: f32[8, 6, 5] = for i, j, k: a[i, k] * b[j, k]\n  y: f32[8, 6] = for i, j: sum k in 5: m[i, j, k]",
+      "m: f32[8, 6, 5] = for i, j, k: a[i, k] * b[j, k] / 5\n  y: f32[8, 6] = for i, j: sum k in 5: m[i, j, k]",
+      "t: f32[5, 8] = view k, i: a[i, k]\n  y: f32[8, 6] = for i, j: sum k in 5: t[k, i] * b[j, k]",
+      "m: f32[6, 8] = for j, i: sum k in 5: b[j, k] * a[i, k]\n  y: f32[8, 6] = for i, j: m[j, i]",
+      "m: f32[8, 6] = for i, j: sum k in 3: a[i, k] * b[j, k]\n"
+      "  n: f32[8, 6] = for i, j: sum k in 2: a[i, k + 3] * b[j, k + 3]\n  y: f32[8, 6] = for i, j: m[i, j] + n[i, j]",
+      "f: f32[40] = view i: a[i div 5, i mod 5]\n  y: f32[8, 6] = for i, j: sum k in 5: f[5 * i + k] * b[j, k]",
+      "m: f32[8, 6] = for i, j: sum k in 5: a[7 - i, 4 - k] * b[j, 4 - k]\n  y: f32[8, 6] = for i, j: m[7 - i, j]",
+      "c: f64[8, 5] = for i, k: f64(a[i, k])\n  m: f64[8, 6] = for i, j: sum k in 5: c[i, k] * f64(b[j, k])\n"
+      "  y: f32[8, 6] = for i, j: f32(m[i, j])",
+  };
+  for (const char* spelling : spellings) {
+    const std::string text = "program p(a: f32[8, 5], b: f32[6, 5]) -> (y) {\n  " + std::string(spelling) + "\n}";
+    const Analysis a = analysis_of(text);
+    EXPECT_EQ(a.fused.work.macs, (std::map<DType, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
+    EXPECT_EQ(a.floor.work.macs, (std::map<DType, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
+    EXPECT_EQ(a.fused.bytes(), 4 * (40 + 30 + 48)) << spelling;
+  }
+}
+
+TEST(Contractions, AnOperandMayBeAFormula) {
+  EXPECT_EQ(macs("program p(x: f32[5, 6]) -> (y) {\n"
+                 "  y: f32[8, 6] = for i, j: sum k in 5: cos(f32(i) * f32(k)) * x[k, j]\n}"),
+            8 * 6 * 5);
+}
+
+TEST(Contractions, AgainstOnesTheyAreSums) {
+  const std::string text =
+      "program p(x: f32[5, 6]) -> (y) {\n"
+      "  one: f32[8, 5] = for i, k: 1\n"
+      "  y: f32[8, 6] = for i, j: sum k in 5: one[i, k] * x[k, j]\n}";
+  EXPECT_EQ(macs(text), 0);
+  EXPECT_EQ(vector_ops(text), 6 * 4);
+}
+
+TEST(Contractions, TwoSumsOfProductsUnderOneSum) {
+  EXPECT_EQ(macs("program p(a: f32[40], b: f32[40], c: f32[40], d: f32[40]) -> (y) {\n"
+                 "  y: f32[] = sum k in 40: a[k] * b[k] + c[k] * d[k]\n}"),
+            2 * 40);
+}
+
+TEST(Contractions, TruthsThatMeetAreAProductOfBits) {
+  const Analysis a = analysis_of(
+      "program p(a: bool[8, 5], b: bool[6, 5]) -> (y) { y: bool[8, 6] = for i, j: or k in 5: a[i, k] and b[j, k] }");
+  EXPECT_EQ(a.fused.work.macs, (std::map<DType, double>{{DType::boolean, 8 * 6 * 5}}));
+}
+
+TEST(Contractions, ASharedFactorIsAddedUpForTheFloorOnly) {
+  const std::string text =
+      "program p(x: f32[8, 5], a: f32[5, 6], b: f32[5, 6]) -> (y) {\n"
+      "  y: f32[8, 6] = for i, j: sum k in 5: x[i, k] * a[k, j] + x[i, k] * b[k, j]\n}";
+  EXPECT_EQ(macs(text), 2 * 8 * 6 * 5);
+  EXPECT_EQ(floor_macs(text), 8 * 6 * 5);
+}
+
+// ---- the same again ----
+
+TEST(Sharing, APartThatIsComputedAgainCostsNothing) {
+  const std::string text =
+      "program p(a: f32[8, 5], b: f32[6, 5]) -> (y, z) {\n"
+      "  y: f32[8, 6] = for i, j: sum k in 5: a[i, k] * b[j, k]\n"
+      "  s: f32[2, 6] = for i, j: sum k in 5: b[j, k] * a[i + 3, k]\n"
+      "  z: f32[2, 6] = for i, j: exp(s[i, j])\n}";
+  EXPECT_EQ(macs(text), 8 * 6 * 5);
+  EXPECT_EQ(transcendentals(text), 2 * 6);
+}
+
+TEST(Sharing, AProductAndItsTransposeAreOne) {
+  const std::string text =
+      "program p(a: f32[8, 5], b: f32[6, 5]) -> (y, z) {\n"
+      "  y: f32[8, 6] = for i, j: sum k in 5: a[i, k] * b[j, k]\n"
+      "  z: f32[6, 8] = for i, j: sum k in 5: b[i, k] * a[j, k]\n}";
+  EXPECT_EQ(macs(text), 8 * 6 * 5);
+  EXPECT_EQ(elements(text), 40 + 30 + 48) << "outputs equal up to a view are one";
+}
+
+TEST(Sharing, RepeatedRowsAreOneRow) {
+  for (const char* rows : {"x[i mod 8, k]", "x[i div 4, k]", "x[7 - i div 4, k]", "x[min(i, 7), k]"}) {
+    const std::string text =
+        "program p(x: f32[8, 5], w: f32[5, 6]) -> (y) {\n  r: f32[32, 5] = for i, k: " + std::string(rows) +
+        "\n  y: f32[32, 6] = for i, j: sum k in 5: r[i, k] * w[k, j]\n}";
+    EXPECT_EQ(macs(text), 8 * 6 * 5) << rows;
+    EXPECT_EQ(elements(text), 8 * 5 + 5 * 6 + 32 * 6) << rows;
+  }
+}
+
+TEST(Sharing, OverlappingWindowsAreComputedOnce) {
+  const std::string text =
+      "program p(x: f32[20]) -> (y) {\n"
+      "  w: f32[18, 3] = for i, r: x[i + r]\n"
+      "  y: f32[18, 3] = for i, r: exp(w[i, r])\n}";
+  EXPECT_EQ(transcendentals(text), 20);
+  EXPECT_EQ(elements(text), 20 + 18 * 3);
+}
+
+TEST(Sharing, ReshapesOfUnlikeRadicesAreOneToOne) {
+  const std::string text =
+      "program p(a: f32[4, 6]) -> (y, z) {\n"
+      "  r: f32[3, 8] = view i, j: a[(8 * i + j) div 6, (8 * i + j) mod 6]\n"
+      "  e: f32[3, 8] = for i, j: exp(r[i, j])\n"
+      "  y: f32[4, 6] = for i, j: exp(a[i, j])\n"
+      "  z: f32[4, 6] = for i, j: e[(6 * i + j) div 8, (6 * i + j) mod 8]\n}";
+  EXPECT_EQ(transcendentals(text), 24);
+  EXPECT_EQ(elements(text), 2 * 24);
+}
+
+TEST(Sharing, ExponentialsOfSeparateSumsAreProducts) {
+  EXPECT_EQ(transcendentals("program p(a: f32[8], b: f32[6]) -> (y) { y: f32[8, 6] = for i, j: exp(a[i] + b[j]) }"),
+            8 + 6);
+}
+
+TEST(Sharing, AFunctionOfANarrowValueHasAsManyResultsAsThereAreValues) {
+  EXPECT_EQ(transcendentals("program p(x: i8[100000]) -> (y) { y: f32[100000] = for i: exp(f32(x[i])) }"), 256);
+  EXPECT_EQ(transcendentals("program p(x: i8[100]) -> (y) { y: f32[100] = for i: exp(f32(x[i])) }"), 100);
+}
+
+// ---- mirrors ----
+
+// Half, or half and the diagonal.
+void expect_half(double count, double all, double diagonal) {
+  EXPECT_GE(count, (all - diagonal) / 2);
+  EXPECT_LE(count, (all + diagonal) / 2);
+}
+
+TEST(Mirrors, HalfOfAProductWithItsOwnTransposeIsTheOther) {
+  const std::string text = "program p(x: f32[8, 5]) -> (y) { y: f32[8, 8] = for i, j: sum k in 5: x[i, k] * x[j, k] }";
+  expect_half(macs(text), 8 * 8 * 5, 8 * 5);
+  EXPECT_EQ(elements(text), 8 * 5 + 8 * 8) << "all of it is written";
+}
+
+TEST(Mirrors, FunctionsOfOneAreMirrored) {
+  expect_half(transcendentals("program p(x: f32[8, 5]) -> (y) {\n"
+                              "  s: f32[8, 8] = for i, j: sum k in 5: x[i, k] * x[j, k]\n"
+                              "  y: f32[8, 8] = for i, j: exp(s[i, j])\n}"),
+              64, 8);
+}
+
+TEST(Mirrors, DistancesCountHalf) {
+  expect_half(vector_ops("program p(a: f32[8]) -> (y) { y: f32[8, 8] = for i, j: abs(a[i] - a[j]) }"), 64, 8);
+  expect_half(macs("program p(x: f32[8, 5]) -> (y) {\n"
+                   "  y: f32[8, 8] = for i, j: sum k in 5: (x[i, k] - x[j, k]) * (x[i, k] - x[j, k])\n}"),
+              8 * 8 * 5, 8 * 5);
+}
+
+TEST(Mirrors, ABlockBesideTheDiagonalHasNone) {
+  EXPECT_EQ(macs("program p(x: f32[8, 5]) -> (y) { y: f32[4, 4] = for i, j: sum k in 5: x[i, k] * x[j + 4, k] }"),
+            4 * 4 * 5);
+}
+
+TEST(Mirrors, TwoArraysHaveNone) {
+  EXPECT_EQ(
+      macs("program p(x: f32[8, 5], z: f32[8, 5]) -> (y) { y: f32[8, 8] = for i, j: sum k in 5: x[i, k] * z[j, k] }"),
+      8 * 8 * 5);
+}
+
+}  // namespace
+}  // namespace lightline::demand
