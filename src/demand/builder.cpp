@@ -23,6 +23,7 @@ NormalForm normal_form(const loops::Program& program, const KnownValues& known, 
 void Builder::run() {
   form_.arrays.resize(program_.arrays.size());
   depth_.resize(program_.arrays.size());
+  is_view_.assign(program_.arrays.size(), false);
   group_of_.assign(program_.arrays.size(), loops::none);
   ids_ = loops::statement_ids(program_);
   hulls_ = hulls_of(program_);
@@ -32,6 +33,7 @@ void Builder::run() {
   }
   block(program_.statements);
   form_.given_up = algebra_.given_up;
+  form_.groups = group_of_;
 }
 
 Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<const IndexId> own, ArrayId made) {

@@ -102,6 +102,7 @@ class Builder {
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
   std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
+  std::vector<bool> is_view_;  // by array
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
   uint32_t group_ = loops::none;

@@ -137,13 +137,17 @@ const Cases& Builder::cases_of(ArrayId array) {
   for (Case& one : cases) {
     if (!algebra_.reads_data(one.value)) continue;
     if (!one.value.is_element()) continue;
+    // A view is no memory of its own: what it is of lies somewhere else.
+    while (is_view_[array] && terms_[one.value.term].kind == TermKind::stored)
+      one.value.term = terms_[one.value.term].array;
     const Term made = terms_[one.value.term];
     Term stored;
     stored.kind = TermKind::stored;
     stored.rank = made.rank;
     stored.array = one.value.term;
     stored.type = made.type;
-    stored.width = made.width;
+    stored.width = narrower(one.value.width, program_.arrays[array].dtype);
+    stored.number = bits(stored.width);
     stored.reads_data = true;
     one.value.term = terms_.intern(std::move(stored));
   }
@@ -226,6 +230,7 @@ bool Builder::is_uninitialised() const {
 }
 
 void Builder::statement(const loops::Compute& node) {
+  is_view_[node.result] = node.is_view;
   const Space space = space_of(node.reduced, node.loops, node.result);
   if (is_uninitialised() && node.reducer == loops::Reducer::none && !space.whole().empty)
     return define(node.result, {{space.whole(), algebra_.nothing()}});

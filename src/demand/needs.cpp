@@ -189,12 +189,14 @@ void Needs::need_outputs() {
         fresh = true;
         continue;
       }
-      const bool is_copy = one.value.is_element() && term(one.value.term).kind == TermKind::input;
-      if (output->replaces != loops::none && is_copy && term(one.value.term).array == output->replaces) {
-        bool unchanged = true;
-        for (size_t d = 0; unchanged && d < one.value.at.size(); ++d)
-          unchanged = one.value.at[d] == Form::variable(index::AtomId(d));
-        if (unchanged) continue;
+      const bool is_copy = one.value.is_element() && term(source_of(one.value.term)).kind == TermKind::input;
+      if (output->replaces != loops::none && is_place_of(one.value, output->replaces)) continue;
+      if (output->replaces != loops::none) {
+        if (const auto written = need_row(one, output->replaces)) {
+          own += *written;
+          fresh = true;
+          continue;
+        }
       }
       // A scatter into what was there changes as many places as it has points.
       if (output->replaces != loops::none && one.value.is_element() && term(one.value.term).kind == TermKind::scatter &&
@@ -206,7 +208,11 @@ void Needs::need_outputs() {
         fresh = true;
         continue;
       }
-      need(one.value, one.where);
+      // A view is returned by whoever made what it is of.
+      Value value = one.value;
+      while (view[output->array] != nullptr && value.is_element() && term(value.term).kind == TermKind::stored)
+        value.term = term(value.term).array;
+      need(value, one.where);
       own += index::count(one.where, atoms_, data_);
       if (!one.value.is_element() || is_copy) {
         fresh = true;
@@ -229,7 +235,7 @@ void Needs::need_outputs() {
     }
     if (!fresh) continue;
     output_bytes += bytes_of(type, own);
-    if (tier_ == Tier::unfused) returned_bytes_[group_of(output->array)] += bytes_of(type, own);
+    if (tier_ == Tier::unfused) returned_bytes_[form_.groups[storage(output->array)]] += bytes_of(type, own);
   }
 }
 
@@ -243,11 +249,7 @@ bool Needs::need_nothing_new(const Case& one, ArrayId input) {
   const Value* truth = nullptr;
   bool old = false;
   for (const Argument& arg : made.args) {
-    const Value value = algebra_.moved(arg.value, one.value.at);
-    const bool is_old = value.is_element() && term(value.term).kind == TermKind::input && term(value.term).array == input;
-    bool same = is_old;
-    for (size_t d = 0; same && d < value.at.size(); ++d) same = value.at[d] == Form::variable(index::AtomId(d));
-    old |= same;
+    old |= is_place_of(algebra_.moved(arg.value, one.value.at), input);
     if (arg.value.is_element() && arg.value.width == DType::boolean && truth == nullptr) truth = &arg.value;
   }
   if (!old || truth == nullptr) return false;
@@ -261,26 +263,59 @@ bool Needs::is_update_of(const Value& value, ArrayId input) const {
     if (value.at[d] != Form::variable(index::AtomId(d))) return false;
   const ScatterParts& parts = form_.scatters[term(value.term).array];
   if (parts.init.size() != 1) return false;
-  const Value& init = parts.init[0].value;
-  if (!init.is_element() || term(init.term).kind != TermKind::input || term(init.term).array != input) return false;
-  for (size_t d = 0; d < init.at.size(); ++d)
-    if (init.at[d] != Form::variable(index::AtomId(d))) return false;
+  return is_place_of(parts.init[0].value, input);
+}
+
+// What lies in memory under a border.
+TermId Needs::source_of(TermId id) const {
+  while (term(id).kind == TermKind::stored) id = term(id).array;
+  return id;
+}
+
+// The element of an input at the very place.
+bool Needs::is_place_of(const Value& value, ArrayId input) const {
+  if (!value.is_element()) return false;
+  const Term& source = term(source_of(value.term));
+  if (source.kind != TermKind::input || source.array != input) return false;
+  for (size_t d = 0; d < value.at.size(); ++d)
+    if (value.at[d] != Form::variable(index::AtomId(d))) return false;
   return true;
+}
+
+// if(t == place, new, old): one row changes. The elements that are written.
+std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
+  if (!one.value.is_element()) return std::nullopt;
+  const Term made = term(one.value.term);
+  if (made.kind != TermKind::call || made.function != loops::Function::select) return std::nullopt;
+  algebra_.box = one.where.box;
+  const Value truth = algebra_.moved(made.args[0].value, one.value.at);
+  const Value fresh = algebra_.moved(made.args[1].value, one.value.at);
+  if (!is_place_of(algebra_.moved(made.args[2].value, one.value.at), input) || !truth.is_element()) return std::nullopt;
+  const Term test = term(truth.term);
+  if (test.kind != TermKind::call || test.function != loops::Function::eq) return std::nullopt;
+  Value place = algebra_.moved(test.args[0].value, truth.at), number = algebra_.moved(test.args[1].value, truth.at);
+  if (!place.is_position()) std::swap(place, number);
+  if (!place.is_position() || place.denominator != 1 || !place.form.is_variable() || !number.is_element())
+    return std::nullopt;
+  const index::AtomId variable = place.form.terms[0].first;
+  if ((variables_of(number) >> variable & 1) != 0 || !is_free(one.where, variable)) return std::nullopt;
+  std::vector<Form> images;
+  for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+  images[variable] = atoms_.data(number.term, number.at, one.where.box[variable].hi + 1);
+  Region row = one.where;
+  row.box[variable] = {0, 0, 1};
+  need(number, row);
+  need(algebra_.moved(fresh, images), row);
+  return index::count(row, atoms_, data_);
 }
 
 // Operator by operator: what a group makes that others take, or that is returned.
 void Needs::count_outputs() {
   if (tier_ != Tier::unfused) return;
   std::map<uint32_t, double> taken;
-  for (auto& [id, regions] : stored_)
-    if (!written_.contains(id)) traffic[term(id).salt].result_bytes += bytes_of(term(id).width, count(regions));
+  for (auto& [id, stored] : stored_)
+    if (!written_.contains(id)) traffic[term(id).salt].result_bytes += bytes_of(stored.width, count(stored.regions));
   for (const auto& [group, bytes] : returned_bytes_) traffic[group].result_bytes += bytes;
-}
-
-uint32_t Needs::group_of(ArrayId array) const {
-  for (const Case& one : form_.arrays[array])
-    if (one.value.is_element() && term(one.value.term).salt != loops::none) return term(one.value.term).salt;
-  return loops::none;
 }
 
 // ---- demand ----
@@ -341,8 +376,11 @@ void Needs::visit(TermId id) {
       if (counting_) {
         traffic[made.salt].operand_bytes += bytes_of(made.width, count(regions));
         const TermKind kind = term(made.array).kind;
-        if (kind != TermKind::input)
-          for (const Region& region : regions) insert(stored_[made.array], region);
+        if (kind != TermKind::input) {
+          Stored& stored = stored_[made.array];
+          stored.width = wider(stored.width, made.width);
+          for (const Region& region : regions) insert(stored.regions, region);
+        }
       }
       for (const Region& region : regions) insert(needed_[made.array], region);
       return;
@@ -471,6 +509,7 @@ void Needs::visit_scatter(TermId id) {
         if (parts.by_data[d] && region.box[outer + d].count() < parts.extents[d] && tier_ == Tier::floor) sure = false;
       if (where.empty || !sure) continue;
       for (const Value& index : parts.indices[i]) need(index, where);
+      if (made.reducer == loops::Reducer::set) keep_last_writes(i, made, where);
       need(made.body[i].value, where);
       std::vector<Form> domain;
       for (uint32_t r = 0; r < reduced; ++r) domain.push_back(Form::variable(r));
@@ -504,6 +543,29 @@ void Needs::visit_scatter(TermId id) {
       }
       need(one.value, where);
     }
+}
+
+// Of several writes to one place the last one stays: as many rows as places that are hit.
+void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where) {
+  const ScatterParts& parts = form_.scatters[scatter.array];
+  if (parts.indices[body].size() != 1 || !where.samples.empty()) return;
+  const uint64_t own = variables_of(parts.indices[body][0]);
+  if (std::popcount(own) != 1) return;
+  const uint32_t variable = uint32_t(std::countr_zero(own));
+  if (variable >= scatter.reduced.size() || !is_free(where, variable)) return;
+  const double writes = double(where.box[variable].count());
+  double places = 1;
+  for (size_t d = 0; d < parts.by_data.size(); ++d)
+    if (parts.by_data[d]) places = double(parts.extents[d]);
+  if (writes < 2) return;
+  index::Sample sample;
+  sample.coordinate = variable;
+  sample.source = scatter.array;
+  sample.expected = std::min(writes, -places * std::expm1(writes * std::log1p(-1 / places)));
+  if (places < 2) sample.expected = 1;
+  sample.extent = writes;
+  where.box[variable] = {0, 0, 1};
+  where.samples = {sample};
 }
 
 // Of places that data tell, some are wanted: as large a part of the points goes there.

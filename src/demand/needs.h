@@ -64,12 +64,15 @@ class Needs {
   static bool insert(std::vector<Region>& list, Region region);
   bool need_nothing_new(const Case& one, loops::ArrayId input);
   bool is_update_of(const Value& value, loops::ArrayId input) const;
-  uint32_t group_of(loops::ArrayId array) const;
+  TermId source_of(TermId id) const;
+  bool is_place_of(const Value& value, loops::ArrayId input) const;
+  std::optional<double> need_row(const Case& one, loops::ArrayId input);
   void visit(TermId id);
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
   void visit_scatter(TermId id);
   bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where);
+  void keep_last_writes(size_t body, const Term& scatter, Region& where);
   static void complete(Region& region);
   void visit_cases(TermId id);
   void visit_loop(size_t loop);
@@ -215,7 +218,11 @@ class Needs {
     double bits = 0;
   };
   std::map<TermId, Written> written_;
-  std::map<TermId, std::vector<Region>> stored_;  // unfused: what other groups or the caller take of a term
+  struct Stored {
+    std::vector<Region> regions;
+    DType width = DType::boolean;
+  };
+  std::map<TermId, Stored> stored_;            // unfused: what other groups or the caller take of a term
   std::map<uint32_t, double> returned_bytes_;     // unfused: by group
 };
 

@@ -805,23 +805,23 @@ void Needs::settle_pairs() {
   for (auto& [key, pair] : pairs_) {
     double products = std::min(count(pair.regions), pair.points);
     if (pair.alike && !pair.squares_only) {
-      // A pair and its mirror are one product, unless no mirror of a pair is there.
-      bool apart = true;
+      // A pair and its mirror are one product: both together, and elements with themselves once more, are two of each.
       const uint32_t rank = pair.split;
-      std::vector<Region> diagonal = pair.regions;  // elements with themselves
-      for (Region& region : diagonal)
-        for (uint32_t c = 0; c < rank; ++c) region.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
-      std::erase_if(diagonal, [](const Region& region) { return region.empty; });
+      std::vector<Region> both = pair.regions, diagonal;
       for (const Region& region : pair.regions) {
-        Region mirror = region;
+        Region mirror = region, same = region;
         std::vector<Form> images;
         for (uint32_t c = 0; c < 2 * rank; ++c) images.push_back(Form::variable(c < rank ? c + rank : c - rank));
         for (uint32_t c = 0; c < rank; ++c) std::swap(mirror.box[c], mirror.box[c + rank]);
         mirror.cuts.clear();
+        mirror.points = -1;
         for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
-        for (const Region& other : pair.regions) apart = apart && index::intersection(mirror, other, atoms_).empty;
+        if (std::find(both.begin(), both.end(), mirror) == both.end()) both.push_back(std::move(mirror));
+        for (uint32_t c = 0; c < rank; ++c) same.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
+        if (!same.empty) diagonal.push_back(std::move(same));
       }
-      if (!apart) products = std::ceil((products + count(diagonal)) / 2);
+      const double themselves = diagonal.empty() ? 0 : count(diagonal);
+      products = std::min(products, std::ceil((count(both) + themselves) / 2));
     }
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;

@@ -274,7 +274,15 @@ void Needs::count_call(TermId id) {
           evaluations = std::min(evaluations, apart);
         }
       }
-      work.transcendental_ops += evaluations;
+      if (root.term != id) {
+        Functions& functions = functions_[root.term];
+        functions.evaluations += evaluations;
+        functions.elements = std::max(functions.elements, evaluations);
+        functions.spelled.insert(id);
+        if (functions.owner == no_term) functions.owner = id;
+      } else {
+        work.transcendental_ops += evaluations;
+      }
     } else if (!is_modifier(made.function) && !is_clamp(made) && !is_shift(made)) {
       work.vector_ops[vector_type(id)] +=
           elements * (is_packed(made.function) ? 0.5 : 1) * values_of_a_lane(made.type, is_packed(made.function));

@@ -42,6 +42,7 @@ struct NormalForm {
   const loops::Program* program = nullptr;
   Terms terms;
   std::vector<Cases> arrays;           // by array: over its dimensions; those inside of loops have a step before them
+  std::vector<uint32_t> groups;        // by array: who makes it
   std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
   std::vector<Loop> loops;             // by Term::array of carried terms
   std::vector<ScatterParts> scatters;  // by Term::array of scatter terms

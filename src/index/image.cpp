@@ -16,10 +16,9 @@ double expected_values(double draws, double extent) {
   return -extent * std::expm1(draws * std::log1p(-1 / extent));
 }
 
-bool is_data(const Atoms& atoms, const Form& form) {
-  return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
-    return !is_variable(term.first) && atoms[term.first].kind == Atom::Kind::data;
-  });
+// What is no affine form by now hangs on data.
+bool is_data(const Form& form) {
+  return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) { return !is_variable(term.first); });
 }
 
 // constant + sum of coefficient * variable, where each variable belongs to this one coordinate.
@@ -151,7 +150,7 @@ class Mapper {
     std::vector<bool> seen(part_.piece.box.size(), false);
     for (size_t c = 0; c < size_; ++c) {
       const Form& form = part_.forms[c];
-      if (is_data(atoms_, form)) {
+      if (is_data(form)) {
         data_.push_back(c);
       } else if (std::any_of(form.terms.begin(), form.terms.end(),
                              [&](const auto& term) { return uses_[term.first] > 1; })) {
@@ -538,7 +537,7 @@ double Mapper::draws(const Atom& atom) const {
   for (const AtomId variable : inside) {
     bool elsewhere = false;
     for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_in(cut, int(variable)) != 0;
-    for (const Form& form : part_.forms) elsewhere |= !is_data(atoms_, form) && form.coefficient(variable) != 0;
+    for (const Form& form : part_.forms) elsewhere |= !is_data(form) && form.coefficient(variable) != 0;
     if (elsewhere) places.box[variable].hi = places.box[variable].lo;
   }
   double total = 0;
@@ -572,7 +571,7 @@ void Mapper::place_data(size_t coordinate) {
   sample.coordinate = uint32_t(coordinate);
   sample.source = hash_of(form);
   int64_t extent = 1;
-  if (form.terms.size() == 1) {
+  if (form.terms.size() == 1 && atoms_[form.terms[0].first].kind == Atom::Kind::data) {
     const Atom& atom = atoms_[form.terms[0].first];
     extent = std::max<int64_t>(1, std::min<int64_t>(atom.extent, greatest_kept));
     bool repeated = false;  // the same number by an earlier coordinate
