@@ -341,7 +341,9 @@ bool Algebra::call_on_positions(Function function, std::span<const Value* const>
     case Function::fmin:
     case Function::fmax: {
       const bool greater = function == Function::max || function == Function::fmax;
-      split(over(-1), where, [&](const Region& region, bool first_greater) {
+      // Where both are the same, a number is the simpler one.
+      const Form difference = b.form.is_constant() ? atoms_.sum(over(-1), Form::of(greater ? -1 : 0)) : over(-1);
+      split(difference, where, [&](const Region& region, bool first_greater) {
         const Value& chosen = first_greater == greater ? a : b;
         put(region, chosen.form, chosen.denominator);
       });

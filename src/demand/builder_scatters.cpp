@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "demand/builder.h"
+#include "demand/known_values.h"
 
 namespace lightline::demand {
 
@@ -248,7 +249,61 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
   if (whole.empty) return define(node.result, {});
   std::vector<Form> forms;
   for (size_t v = 0; v < whole.box.size(); ++v) forms.push_back(Form::variable(index::AtomId(v)));
-  define(node.result, {{whole, Value::element(id, forms, program_.arrays[node.result].dtype)}});
+  const Value element = Value::element(id, forms, program_.arrays[node.result].dtype);
+  Cases cases = places_that_are_known(node, space, targets, element);
+  if (cases.empty()) cases.push_back({whole, element});
+  define(node.result, std::move(cases));
+}
+
+// Places that tables tell before the program runs: elsewhere the result is what it was.
+Cases Builder::places_that_are_known(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets,
+                                     const Value& element) {
+  constexpr int64_t most_places = 1 << 24, most_points = 1 << 22;
+  const Shape& shape = program_.arrays[node.result].shape;
+  if (!counters_.empty()) return {};
+  int64_t places = 1, points = 1;
+  for (const int64_t extent : shape) {
+    if (extent <= 0 || places > most_places / extent) return {};
+    places *= extent;
+  }
+  std::vector<bool> wanted(space.reduced, false);  // variables that places depend on
+  const auto see = [&](index::AtomId v) {
+    if (v < space.reduced) wanted[v] = true;
+  };
+  for (const Cases& cases : targets) {
+    if (cases.size() != 1 || algebra_.reads_data(cases[0].value) || !cases[0].where.cuts.empty()) return {};
+    for (const Form& form : cases[0].value.at) atoms_.for_each_variable(form, see);
+    if (cases[0].value.is_position()) atoms_.for_each_variable(cases[0].value.form, see);
+  }
+  index::Piece domain;
+  for (uint32_t v = 0; v < space.box.size(); ++v) {
+    domain.box.push_back(v < space.reduced && wanted[v] ? space.box[v] : Range{0, 0, 1});
+    if (points > most_points / std::max<int64_t>(1, domain.box.back().count())) return {};
+    points *= domain.box.back().count();
+  }
+  if (points > algebra_.budget) return {};
+  std::vector<bool> touched(size_t(places), false);
+  bool known = true;
+  index::for_each_point(domain, [&](const std::vector<int64_t>& at) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < targets.size() && known; ++d) {
+      const auto place = algebra_.evaluate(targets[d][0].value, at);
+      known = place && *place >= 0 && *place < double(shape[d]);
+      if (known) offset = offset * shape[d] + int64_t(*place);
+    }
+    if (known) touched[size_t(offset)] = true;
+  });
+  if (!known) return {};
+  Cases result;
+  for (Case& one : structure_of(shape, [&](int64_t i) { return double(touched[size_t(i)]); }, atoms_)) {
+    if (one.value.is_number(1))
+      result.push_back({std::move(one.where), element});
+    else if (node.init_array == loops::none)
+      result.push_back({std::move(one.where), Value::of(number_of(program_.exprs[node.init_literal].literal))});
+    else
+      read_at(node.init_array, element.at, nullptr, one.where, result);
+  }
+  return result;
 }
 
 }  // namespace lightline::demand

@@ -9,7 +9,8 @@ namespace lightline::demand {
 namespace {
 
 constexpr int64_t most_elements = int64_t(1) << 24;
-constexpr size_t most_values = 4;
+constexpr size_t most_values = 4, most_values_of_few = 64;
+constexpr int64_t few_elements = 4096;
 constexpr size_t most_runs = 1024;
 
 struct Run {
@@ -93,7 +94,9 @@ Cases structure_of(std::span<const int64_t> extents, const std::function<double(
         row.back().hi = c;
         continue;
       }
-      if (values.insert(number).second && values.size() > most_values) return {};
+      if (std::isnan(number)) return {};
+      if (values.insert(number).second && values.size() > (size > few_elements ? most_values : most_values_of_few))
+        return {};
       row.push_back({c, c, number});
       if (++runs > most_runs * 64) return {};
     }

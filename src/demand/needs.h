@@ -110,6 +110,7 @@ class Needs {
     std::set<TermId> spelled;
     TermId owner = no_term;
   };
+  bool is_free(TermId id, TermId root) const;
   void find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const;
   void settle_functions();
 
@@ -140,6 +141,7 @@ class Needs {
     std::vector<Region> values;
     double points = 0;
     double results = 0;
+    DType width = DType::boolean;  // of the values
     TermId owner = no_term;
   };
   void add_total(const Value& value, const Region& region, TermId owner, Results& results);

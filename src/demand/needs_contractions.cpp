@@ -131,6 +131,7 @@ void Needs::add_total(const Value& value, const Region& region, TermId owner, Re
   const uint64_t id = value.is_element() ? value.term : UINT64_MAX;
   Total& total = totals_[{id, uint64_t(made.reducer), uint64_t(made.type), made.salt}];
   if (total.owner == no_term) total.owner = owner;
+  total.width = wider(total.width, value.is_element() ? value.width : made.type);
   total.points += index::count(region, atoms_, data_);
   if (value.is_element())
     for (Region& mapped : index::image(region, value.at, atoms_)) insert(total.values, std::move(mapped));
@@ -145,7 +146,7 @@ void Needs::settle_totals() {
     const double operations = additions(total.points, values, total.results);
     Work& work = work_of(total.owner);
     if (made.reducer == Reducer::sum) {
-      work.sums[made.type] += operations;
+      work.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;
     } else {
       const DType type = is_integer(made.width) ? made.width : made.type;
       work.vector_ops[type] += operations * 0.5 * values_of_a_lane(type, true);

@@ -249,8 +249,9 @@ void Needs::count_call(TermId id) {
         functions.elements = std::max(functions.elements, values);
         find_transcendentals(id, root.term, functions.spelled);
         if (functions.owner == no_term) functions.owner = id;
-      } else
+      } else if (!is_free(id, root.term)) {
         work.vector_ops[made.type] += values;
+      }
     } else if (info.transcendental_ops > 0) {
       double evaluations = elements;
       if (made.args.size() == 1 && made.args[0].value.is_element()) {
@@ -304,6 +305,18 @@ void Needs::count_call(TermId id) {
       continue;
     for (const Region& region : regions) need(made.args[i].value, region);
   }
+}
+
+// Only modifiers lie between a term and what it is a function of.
+bool Needs::is_free(TermId id, TermId root) const {
+  if (id == root) return true;
+  const Term& made = term(id);
+  const bool modifier = made.kind == TermKind::call
+                            ? is_modifier(made.function) || is_clamp(made) || is_shift(made)
+                            : made.kind == TermKind::product && made.args.size() == 1;
+  return modifier && std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+           return !arg.value.is_element() || is_free(arg.value.term, root);
+         });
 }
 
 void Needs::find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const {

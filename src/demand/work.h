@@ -11,8 +11,8 @@ namespace lightline::demand {
 // The types that the operands of a product can be taken in.
 struct Operands {
   DType narrow, wide;
-  Operands(DType both) : narrow(both), wide(both) {}
-  Operands(DType narrow, DType wide) : narrow(narrow), wide(wide) {}
+  Operands(DType type) : narrow(type), wide(type) {}
+  Operands(DType left, DType right) : narrow(left), wide(right) {}
   auto operator<=>(const Operands&) const = default;
 };
 

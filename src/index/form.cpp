@@ -81,6 +81,7 @@ Form Atoms::data(uint32_t source, std::vector<Form> at, int64_t extent) {
 Form Atoms::unknown() { return data(unknown_source, {Form::of(unknowns_++)}, greatest_kept); }
 
 Form Atoms::sum(const Form& a, const Form& b, int64_t factor) {
+  if (factor == 0) return a;
   if (b.is_constant() && factor == 1 && index::is_kept(a.constant + b.constant)) {
     Form result = a;
     result.constant += b.constant;

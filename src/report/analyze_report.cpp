@@ -20,6 +20,7 @@ std::string amount(double value, std::string_view unit) {
     value /= 1000;
     ++step;
   }
+  if (step == 0 && unit.starts_with(' ')) unit.remove_prefix(1);
   return fmt::format("{:.4g} {}{}", value, prefixes[step], unit);
 }
 

@@ -90,8 +90,13 @@ TEST(Bound, ProductsOfSeveralTypesAddUpAndTheLongestIsNamed) {
   EXPECT_EQ(b.fused.binding, "matrix tf32");
 }
 
-TEST(Bound, AComplexProductTakesThreeRealOnes) {
-  EXPECT_DOUBLE_EQ(bound(program(products(DType::c64, 9e8), 0), tiny_machine()).fused.ms, 3);
+TEST(Bound, ProductsOfUnlikeWidthsTakeWhatTheNarrowOneAllows) {
+  demand::Work work;
+  work.macs[demand::Operands(DType::f16, DType::f32)] = 9e8;
+  const Analysis analysis = program(work, 0);
+  const double mixed = bound(analysis, tiny_machine(), {.math = MathMode::strict}).fused.ms;
+  EXPECT_LT(mixed, bound(program(products(DType::f32, 9e8), 0), tiny_machine(), {.math = MathMode::strict}).fused.ms);
+  EXPECT_GE(mixed, bound(program(products(DType::f16, 9e8), 0), tiny_machine()).fused.ms);
 }
 
 // ---- options ----

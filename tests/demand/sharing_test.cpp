@@ -32,8 +32,8 @@ TEST(Contractions, EverySpellingCountsTheSame) {
   for (const char* spelling : spellings) {
     const std::string text = "program p(a: f32[8, 5], b: f32[6, 5]) -> (y) {\n  " + std::string(spelling) + "\n}";
     const Analysis a = analysis_of(text);
-    EXPECT_EQ(a.fused.work.macs, (std::map<DType, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
-    EXPECT_EQ(a.floor.work.macs, (std::map<DType, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
+    EXPECT_EQ(a.fused.work.macs, (std::map<demand::Operands, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
+    EXPECT_EQ(a.floor.work.macs, (std::map<demand::Operands, double>{{DType::f32, 8 * 6 * 5}})) << spelling;
     EXPECT_EQ(a.fused.bytes(), 4 * (40 + 30 + 48)) << spelling;
   }
 }
@@ -62,7 +62,7 @@ TEST(Contractions, TwoSumsOfProductsUnderOneSum) {
 TEST(Contractions, TruthsThatMeetAreAProductOfBits) {
   const Analysis a = analysis_of(
       "program p(a: bool[8, 5], b: bool[6, 5]) -> (y) { y: bool[8, 6] = for i, j: or k in 5: a[i, k] and b[j, k] }");
-  EXPECT_EQ(a.fused.work.macs, (std::map<DType, double>{{DType::boolean, 8 * 6 * 5}}));
+  EXPECT_EQ(a.fused.work.macs, (std::map<demand::Operands, double>{{DType::boolean, 8 * 6 * 5}}));
 }
 
 TEST(Contractions, ASharedFactorIsAddedUpForTheFloorOnly) {

@@ -146,14 +146,14 @@ TEST(Traps, AQuantisedWeightMeetsItsWideActivation) {
       "program p(x: bf16[64, 64], q: i8[64, 64], s: bf16[64]) -> (y) {\n"
       "  b: bf16[64, 64] = for i, j: f32(q[i, j]) * s[j]\n"
       "  y: bf16[64, 64] = for i, j: sum k in 64: x[i, k] * b[k, j]\n}");
-  EXPECT_EQ(a.fused.work.macs.at(DType::bf16), 64 * 64 * 64);
+  EXPECT_EQ(a.fused.work.macs.at(demand::Operands(DType::i8, DType::bf16)), 64 * 64 * 64);
 }
 
 TEST(Traps, WhatIsKeptWithinIsAsNarrowAsItsOperands) {
   const std::string text =
       "program p(q: bf16[64, 16], v: bf16[64, 16]) -> (o) {\n"
       "  @ \"attention\"\n"
-      "  e: f32[64, 64] = for i, j: exp(f32(q[i, 0]) + f32(q[j, 0]))\n"
+      "  e: f32[64, 64] = for i, j: exp(f32(q[i, 0]) * f32(q[j, 0]))\n"
       "  o: bf16[64, 16] = for i, d: sum j in 64: e[i, j] * v[j, d]\n}";
   std::string two = text;
   two.replace(two.find("  o: bf16"), 0, "  @ \"product\"\n");
