@@ -109,7 +109,7 @@ class Builder {
   std::map<std::string, size_t> opaque_by_text_;
   uint32_t group_ = loops::none;
   std::vector<uint32_t> group_of_;  // by array
-  std::map<std::pair<uint32_t, loops::ArrayId>, Cases> seen_from_outside_;
+  std::unordered_map<loops::ArrayId, std::map<uint32_t, Cases>> seen_from_outside_;
 };
 
 }  // namespace lightline::demand

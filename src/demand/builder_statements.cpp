@@ -124,14 +124,13 @@ void Builder::define(ArrayId array, Cases cases) {
 }
 
 void Builder::forget_view_of(ArrayId array) {
-  if (!seen_from_outside_.empty())
-    std::erase_if(seen_from_outside_, [&](const auto& entry) { return entry.first.second == array; });
+  seen_from_outside_.erase(array);
 }
 
 // An array of another group is in memory: what it is made of is not seen.
 const Cases& Builder::cases_of(ArrayId array) {
   if (!borders_ || group_of_[array] == group_) return form_.arrays[array];
-  const auto [at, added] = seen_from_outside_.try_emplace({group_, array});
+  const auto [at, added] = seen_from_outside_[array].try_emplace(group_);
   if (!added) return at->second;
   Cases cases = form_.arrays[array];
   for (Case& one : cases) {

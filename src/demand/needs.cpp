@@ -241,7 +241,7 @@ void Needs::need_outputs() {
 
 // A choice by data between something and what was there: on the kindest data nothing changes.
 bool Needs::need_nothing_new(const Case& one, ArrayId input) {
-  const Term made = term(one.value.is_element() ? one.value.term : 0);
+  const Term& made = term(one.value.is_element() ? one.value.term : 0);
   const bool choice = one.value.is_element() && made.kind == TermKind::call && made.function == loops::Function::select;
   const bool kept = one.value.is_element() && made.kind == TermKind::product && made.number == 1 && made.args.size() == 2;
   if (!choice && !kept) return false;
@@ -285,13 +285,13 @@ bool Needs::is_place_of(const Value& value, ArrayId input) const {
 // if(t == place, new, old): one row changes. The elements that are written.
 std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
   if (!one.value.is_element()) return std::nullopt;
-  const Term made = term(one.value.term);
+  const Term& made = term(one.value.term);
   if (made.kind != TermKind::call || made.function != loops::Function::select) return std::nullopt;
   algebra_.box = one.where.box;
   const Value truth = algebra_.moved(made.args[0].value, one.value.at);
   const Value fresh = algebra_.moved(made.args[1].value, one.value.at);
   if (!is_place_of(algebra_.moved(made.args[2].value, one.value.at), input) || !truth.is_element()) return std::nullopt;
-  const Term test = term(truth.term);
+  const Term& test = term(truth.term);
   if (test.kind != TermKind::call || test.function != loops::Function::eq) return std::nullopt;
   Value place = algebra_.moved(test.args[0].value, truth.at), number = algebra_.moved(test.args[1].value, truth.at);
   if (!place.is_position()) std::swap(place, number);
@@ -398,7 +398,7 @@ void Needs::visit(TermId id) {
 
 void Needs::visit_cases(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term made = term(id);
+  const Term& made = term(id);
   for (const Case& one : made.body)
     for (const Region& region : regions) {
       Region where = meet(region, one.where, 0, atoms_);
@@ -417,7 +417,7 @@ void Needs::visit_cases(TermId id) {
 }
 
 void Needs::visit_opaque(TermId id) {
-  const Term made = term(id);
+  const Term& made = term(id);
   const OpaqueCall& call = form_.opaque[made.array];
   const std::vector<Region> regions = needed_[id];
   if (counting_) opaque.insert(made.array);
@@ -481,7 +481,7 @@ void Needs::visit_opaque(TermId id) {
 }
 
 void Needs::visit_scatter(TermId id) {
-  const Term made = term(id);
+  const Term& made = term(id);
   const ScatterParts& parts = form_.scatters[made.array];
   const std::vector<Region> regions = needed_[id];
   std::vector<Region> touched = regions;
@@ -616,7 +616,7 @@ std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::ve
   std::vector<std::vector<Region>> seeds(needed_.size());
   std::swap(needed_, seeds);
   for (size_t i = 0; i < loop.carried.size(); ++i) {
-    const Term made = term(loop.carried[i]);
+    const Term& made = term(loop.carried[i]);
     for (const Case& one : made.body)
       for (const Region& region : carried[i]) {
         if (!region.samples.empty()) continue;

@@ -38,7 +38,7 @@ uint64_t Needs::variables_of(const Value& value) const {
 
 void Needs::visit_reduction(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term made = term(id);
+  const Term& made = term(id);
   const uint32_t reduced = uint32_t(made.reduced.size());
   const bool sums = made.reducer == Reducer::sum;
   const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
@@ -164,7 +164,7 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   network.width = width;
   if (need_search(value, region, owner)) return;
   if (value.is_element()) {
-    const Term made = term(value.term);
+    const Term& made = term(value.term);
     algebra_.box = region.box;
     const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
     if (made.kind == TermKind::product || both) {
@@ -191,7 +191,7 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
         std::vector<Value> factors{part};
         if (part.is_element() && term(part.term).kind == TermKind::product) {
           factors.clear();
-          for (const Argument& inner : std::vector<Argument>(term(part.term).args))
+          for (const Argument& inner : term(part.term).args)
             factors.push_back(algebra_.moved(inner.value, part.at));
         }
         const bool again =
@@ -245,7 +245,7 @@ void Needs::add_factor(Network& network, const Value& value) {
   if (value.is_number()) return;
   const Factor whole{value, variables_of(value), !algebra_.reads_data(value)};
   std::vector<Factor> parts;
-  const Term made = term(value.is_element() ? value.term : 0);
+  const Term& made = term(value.is_element() ? value.term : 0);
   const bool exponential = value.is_element() && made.kind == TermKind::call &&
                            (made.function == loops::Function::exp || made.function == loops::Function::exp2);
   Value inner;
@@ -256,7 +256,7 @@ void Needs::add_factor(Network& network, const Value& value) {
       inner = algebra_.moved(Value(term(inner.term).args[0].value), inner.at);
   }
   if (inner.is_element() && term(inner.term).kind == TermKind::sum) {
-    for (const Argument& arg : std::vector<Argument>(term(inner.term).args)) {
+    for (const Argument& arg : term(inner.term).args) {
       const Value part = algebra_.moved(arg.value, inner.at);
       Factor one{part, variables_of(part), !algebra_.reads_data(part)};
       one.exponential = true;
@@ -301,7 +301,7 @@ void Needs::need_factors(const Network& network, TermId owner) {
 // made of is needed, and of what is sorted as much as a search looks at.
 bool Needs::need_search(const Value& value, const Region& region, TermId owner) {
   if (!value.is_element()) return false;
-  const Term made = term(value.term);
+  const Term& made = term(value.term);
   using F = loops::Function;
   if (made.kind == TermKind::call && made.function == F::logical_not) {
     algebra_.box = region.box;
@@ -353,11 +353,11 @@ void Needs::absorb(Network& network) {
   for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
-    const Term inner = term(value.term);
+    const Term& inner = term(value.term);
     if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
     const Value body = inner.body[0].value;
     if (!body.is_element()) continue;
-    const Term product = term(body.term);
+    const Term& product = term(body.term);
     if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) continue;
     if (network.region.box.size() + inner.reduced.size() > 60) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
@@ -459,7 +459,7 @@ void Needs::split_digits(Network& network) {
 // A scatter over zeros is a sum over its points of one-hot rows: the places become what data tell.
 bool Needs::take_scatter(Network& network, size_t i) {
   const Value value = network.factors[i].value;
-  const Term made = term(value.term);
+  const Term& made = term(value.term);
   if (made.number != 0 || made.body.size() != 1) return false;
   if (made.reducer != Reducer::set && made.reducer != Reducer::sum) return false;
   const ScatterParts& parts = form_.scatters[made.array];
@@ -552,7 +552,7 @@ void Needs::take_one_hot(Network& network) {
   for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element()) continue;
-    const Term test = term(value.term);
+    const Term& test = term(value.term);
     if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
     algebra_.box = network.region.box;
     Value place = algebra_.moved(test.args[0].value, value.at), element = algebra_.moved(test.args[1].value, value.at);
@@ -643,7 +643,7 @@ double Needs::products_of(Network network) {
 // Parts of a sum that is made for this alone.
 void Needs::parts_of(const Value& value, const Region& region, std::vector<Value>& parts) {
   algebra_.box = region.box;
-  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+  for (const Argument& arg : term(value.term).args) {
     const Value part = algebra_.moved(arg.value, value.at);
     if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1)
       parts_of(part, region, parts);
@@ -662,7 +662,13 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     if (term(value.term).kind != TermKind::sum || (network.factors[i].variables & network.summed) == 0) continue;
     std::vector<Value> parts;
     parts_of(value, network.region, parts);
-    if (parts.size() > most_parts) continue;
+    const bool makes_products = std::any_of(parts.begin(), parts.end(), [&](const Value& part) {
+      if (!part.is_element() || uses_[part.term] > 1) return false;
+      const Term& made = term(part.term);
+      return (made.kind == TermKind::product && is_outer_product(made)) ||
+             (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1);
+    });
+    if (parts.size() > most_parts || !makes_products) continue;
     Network rest = network;
     rest.factors.erase(rest.factors.begin() + int64_t(i));
     ++rest.distributed;
@@ -670,7 +676,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     std::vector<Network> networks;
     for (const Value& part : parts) {
       Network one = rest;
-      const Term made = term(part.is_element() ? part.term : value.term);
+      const Term& made = term(part.is_element() ? part.term : value.term);
       Network alone = rest;  // what the part takes by itself
       alone.factors.clear();
       alone.summed = 0;
@@ -687,7 +693,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
             uses_[part.term] <= 1 && made.body.size() == 1 && alone.region.box.size() + made.reduced.size() <= 60) {
           const Value body = enter(made.body[0], made, part.at, alone.region, alone.summed);
           if (body.is_element() && term(body.term).kind == TermKind::product)
-            for (const Argument& arg : std::vector<Argument>(term(body.term).args))
+            for (const Argument& arg : term(body.term).args)
               add_factor(alone, algebra_.moved(arg.value, body.at));
           if (!alone.region.empty) own += products_of(alone);
         }

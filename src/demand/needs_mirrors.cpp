@@ -45,7 +45,7 @@ std::vector<Form> permuted(const std::vector<Form>& at, const std::vector<uint32
 const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
   const auto [found, added] = mirrors_.try_emplace(id);
   if (!added) return found->second;
-  const Term made = term(id);
+  const Term& made = term(id);
   std::vector<std::vector<uint32_t>> candidates;
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   const bool reduction = made.kind == TermKind::reduce && made.body.size() == 1 && made.body[0].value.is_element() &&

@@ -233,7 +233,7 @@ Needs::Root Needs::root_of(TermId id) {
 
 void Needs::count_call(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term made = term(id);
+  const Term& made = term(id);
   const Root root = root_of(id);
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
   if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
@@ -363,7 +363,7 @@ bool Needs::is_outer_product(const Term& product) const {
 
 void Needs::count_sum(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term made = term(id);
+  const Term& made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
   double products = 0, slots = double(made.args.size()) - 1;
@@ -389,7 +389,7 @@ void Needs::count_sum(TermId id) {
         continue;
       }
       algebra_.box = region.box;
-      for (const Argument& factor : std::vector<Argument>(term(arg.value.term).args))
+      for (const Argument& factor : term(arg.value.term).args)
         need(algebra_.moved(factor.value, arg.value.at), region);
     }
   }
@@ -401,7 +401,7 @@ void Needs::count_sum(TermId id) {
 
 void Needs::count_product(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term made = term(id);
+  const Term& made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
   const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
