@@ -13,6 +13,9 @@ namespace lightline::demand {
 // Numbers so low that their exponential vanishes, as masks add them.
 inline constexpr double as_good_as_minus_infinity = -1e4;
 
+// Positions are multiples of one over a power of two, at most this.
+inline constexpr int64_t greatest_denominator = int64_t(1) << 20;
+
 class Algebra {
  public:
   explicit Algebra(Terms& terms) : terms_(terms), atoms_(terms.atoms()) {}

@@ -47,7 +47,7 @@ Demand cheapest_branches(NormalForm& form, const Needs& both, std::vector<std::s
   for (size_t ways = 0; ways < size_t(1) << told; ++ways) {
     std::map<TermId, Needs::Way> taken;
     for (size_t i = 0; i < truths.size(); ++i)
-      taken[truths[i]] = i >= told               ? Needs::Way::neither
+      taken[truths[i]] = i >= told              ? Needs::Way::neither
                          : (ways >> i & 1) != 0 ? Needs::Way::first
                                                 : Needs::Way::second;
     Needs one(form, Tier::fused, taken);

@@ -59,7 +59,7 @@ class Builder {
   void statement(const loops::Repeat& node);
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
-  bool is_uninitialised() const;  // the statement at hand only takes memory
+  bool is_uninitialised() const;              // the statement at hand only takes memory
   Cases seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at);
   void fold(const loops::Array& declared, Cases& cases);
   Value table_of(const loops::Array& declared, const std::function<int64_t(int64_t)>& number_at);
@@ -104,7 +104,7 @@ class Builder {
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
   std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
-  std::vector<bool> is_view_;  // by array
+  std::vector<bool> is_view_;                          // by array
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
   uint32_t group_ = loops::none;

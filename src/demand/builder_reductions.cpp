@@ -152,7 +152,8 @@ std::optional<Form> Builder::every_so_often(const Case& one, uint32_t reduced, c
   if (reduced != 1) return std::nullopt;
   for (const size_t b : {0, 1}) {
     const Form &bound = one.where.cuts[b], &test = one.where.cuts[1 - b];
-    if (bound.coefficient(0) != -1 || test.constant != 0 || test.terms.size() != 1 || test.terms[0].second != -1) continue;
+    if (bound.coefficient(0) != -1 || test.constant != 0 || test.terms.size() != 1 || test.terms[0].second != -1)
+      continue;
     if (index::is_variable(test.terms[0].first)) continue;
     const index::Atom atom = atoms_[test.terms[0].first];
     if (atom.kind != index::Atom::Kind::remainder || atom.of.terms.size() != 1) continue;

@@ -295,7 +295,8 @@ Cases Builder::places_that_are_known(const loops::Scatter& node, const Space& sp
   });
   if (!known) return {};
   Cases result;
-  for (Case& one : structure_of(shape, [&](int64_t i) { return double(touched[size_t(i)]); }, atoms_)) {
+  for (Case& one : structure_of(
+           shape, [&](int64_t i) { return double(touched[size_t(i)]); }, atoms_)) {
     if (one.value.is_number(1))
       result.push_back({std::move(one.where), element});
     else if (node.init_array == loops::none)

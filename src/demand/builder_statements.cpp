@@ -93,7 +93,8 @@ void Builder::fold(const loops::Array& declared, Cases& cases) {
   if (!seen.empty()) {
     cases = std::move(seen);
   } else if (is_integer(declared.dtype)) {
-    cases = {{Region::whole(declared.shape), table_of(declared, [&](int64_t i) { return int64_t(numbers[size_t(i)]); })}};
+    cases = {
+        {Region::whole(declared.shape), table_of(declared, [&](int64_t i) { return int64_t(numbers[size_t(i)]); })}};
   }
 }
 
@@ -123,9 +124,7 @@ void Builder::define(ArrayId array, Cases cases) {
   depth_[array] = uint32_t(counters_.size());
 }
 
-void Builder::forget_view_of(ArrayId array) {
-  seen_from_outside_.erase(array);
-}
+void Builder::forget_view_of(ArrayId array) { seen_from_outside_.erase(array); }
 
 // An array of another group is in memory: what it is made of is not seen.
 const Cases& Builder::cases_of(ArrayId array) {

@@ -193,7 +193,8 @@ std::optional<Form> formula_of(std::span<const int64_t> extents, const std::func
   for (int64_t i = 0; i < size; ++i) {
     double expected = start;
     int64_t rest = i;
-    for (size_t d = extents.size(); d-- > 0; rest /= extents[d]) expected += double(lines[d][size_t(rest % extents[d])]);
+    for (size_t d = extents.size(); d-- > 0; rest /= extents[d])
+      expected += double(lines[d][size_t(rest % extents[d])]);
     if (number_at(i) != expected) return std::nullopt;
   }
   return form;

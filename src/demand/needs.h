@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "demand/normal_form.h"
+#include "demand/region_lists.h"
 #include "demand/work.h"
 
 namespace lightline::demand {
@@ -60,8 +61,6 @@ class Needs {
   void need(const Value& value, const Region& region);
   void need_indices(const Form& form, const Region& region);
   void count_outputs();
-  // Adds a region to a list, unless it is there already.
-  static bool insert(std::vector<Region>& list, Region region);
   bool need_nothing_new(const Case& one, loops::ArrayId input);
   bool is_update_of(const Value& value, loops::ArrayId input) const;
   TermId source_of(TermId id) const;
@@ -78,6 +77,8 @@ class Needs {
   void visit_loop(size_t loop);
   std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);
   std::vector<std::vector<Region>> seeds_of(const Loop& loop, const std::vector<std::vector<Region>>& carried);
+
+  static double bytes_of(DType type, double elements) { return elements * bits(type) / 8.0; }
 
   // ---- work ----
   double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
@@ -115,12 +116,15 @@ class Needs {
   void settle_functions();
 
   // ---- contractions ----
+  static constexpr size_t most_factors = 10;
+  static constexpr int most_absorbed = 6;
+  static uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
   struct Factor {
     Value value;
     uint64_t variables = 0;
     bool formula = false;
-    bool exponential = false;   // exp of this value, and of all that it needs,
-    std::vector<Value> needs;   // which are these
+    bool exponential = false;  // exp of this value, and of all that it needs,
+    std::vector<Value> needs;  // which are these
   };
   struct Network {
     Region region;  // of its variables: reduced ones first
@@ -189,21 +193,21 @@ class Needs {
   bool counting_ = true;
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
   std::vector<uint32_t> uses_;
-  std::vector<DType> wanted_width_;  // by term: the widest type that anybody wants of it
+  std::vector<DType> wanted_width_;     // by term: the widest type that anybody wants of it
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part
-  std::vector<TermId> changed_;    // scatters of which only the changes are returned
+  std::vector<TermId> changed_;         // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::map<TermId, Functions> functions_;  // by root
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
   std::vector<const loops::Statement*> statements_;
-  std::vector<size_t> loop_at_;     // by last term of its body
+  std::vector<size_t> loop_at_;  // by last term of its body
   // Products of two elements: where in the coordinates of both.
   struct Pair {
     std::vector<Region> regions;
-    uint32_t split = 0;  // coordinates of the first
-    bool alike = false;  // both are elements of one term: a pair and its mirror are the same product
+    uint32_t split = 0;        // coordinates of the first
+    bool alike = false;        // both are elements of one term: a pair and its mirror are the same product
     bool squares_only = true;  // of elements with themselves
     Operands type = DType::f32;
     double real_products = 1;
@@ -225,7 +229,7 @@ class Needs {
     DType width = DType::boolean;
   };
   std::map<TermId, Stored> stored_;            // unfused: what other groups or the caller take of a term
-  std::map<uint32_t, double> returned_bytes_;     // unfused: by group
+  std::map<uint32_t, double> returned_bytes_;  // unfused: by group
 };
 
 }  // namespace lightline::demand

@@ -311,9 +311,8 @@ void Needs::count_call(TermId id) {
 bool Needs::is_free(TermId id, TermId root) const {
   if (id == root) return true;
   const Term& made = term(id);
-  const bool modifier = made.kind == TermKind::call
-                            ? is_modifier(made.function) || is_clamp(made) || is_shift(made)
-                            : made.kind == TermKind::product && made.args.size() == 1;
+  const bool modifier = made.kind == TermKind::call ? is_modifier(made.function) || is_clamp(made) || is_shift(made)
+                                                    : made.kind == TermKind::product && made.args.size() == 1;
   return modifier && std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
            return !arg.value.is_element() || is_free(arg.value.term, root);
          });
@@ -389,8 +388,7 @@ void Needs::count_sum(TermId id) {
         continue;
       }
       algebra_.box = region.box;
-      for (const Argument& factor : term(arg.value.term).args)
-        need(algebra_.moved(factor.value, arg.value.at), region);
+      for (const Argument& factor : term(arg.value.term).args) need(algebra_.moved(factor.value, arg.value.at), region);
     }
   }
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;

@@ -158,9 +158,8 @@ void Coordinates::prepare_digits(std::span<const Form* const> forms) {
   std::vector<const Form*> different;
   for (const Form* form : forms) {
     if (atoms_.has_data(*form)) return;
-    if (!form->is_constant() && std::none_of(different.begin(), different.end(), [&](const Form* known) {
-          return known->terms == form->terms;
-        }))
+    if (!form->is_constant() && std::none_of(different.begin(), different.end(),
+                                             [&](const Form* known) { return known->terms == form->terms; }))
       different.push_back(form);
   }
   std::vector<std::vector<Form>> digits(different.size());

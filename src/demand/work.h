@@ -19,8 +19,8 @@ struct Operands {
 struct Work {
   std::map<Operands, double> macs;              // multiply-accumulates of contractions; of real numbers
   std::map<Operands, double> transformed_macs;  // the same where convolutions may use transform-domain algorithms
-  std::map<DType, double> sums;              // additions of many values, that matrix units could do too
-  std::map<DType, double> vector_ops;        // other scalar operations, by compute type
+  std::map<DType, double> sums;                 // additions of many values, that matrix units could do too
+  std::map<DType, double> vector_ops;           // other scalar operations, by compute type
   double transcendental_ops = 0;
 
   void add(const Work& other);

@@ -46,6 +46,13 @@ int64_t bounded(__int128 value) {
 
 }  // namespace
 
+Range clipped(Range range, int64_t low, int64_t high) {
+  if (low > range.lo) range.lo += ceil_div(low - range.lo, range.step) * range.step;
+  range.hi = std::min(range.hi, high);
+  if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
+  return range;
+}
+
 uint64_t hash_of(const Form& form) {
   uint64_t hash = mixed(0x51ed27, uint64_t(form.constant));
   for (const auto& [atom, coefficient] : form.terms) hash = mixed(mixed(hash, atom), uint64_t(coefficient));
@@ -148,8 +155,7 @@ Atoms::Split Atoms::split(const Form& form, int64_t by) const {
   return result;
 }
 
-std::optional<Atoms::Carriers> Atoms::without_carry(const Form& form, int64_t of,
-                                                    std::span<const Range> ranges) const {
+std::optional<Atoms::Carriers> Atoms::without_carry(const Form& form, int64_t of, std::span<const Range> ranges) const {
   if (form.terms.size() < 2 || ranges.empty()) return std::nullopt;
   std::vector<int64_t> candidates;
   for (const auto& [atom, coefficient] : form.terms)

@@ -26,6 +26,9 @@ struct Range {
   auto operator<=>(const Range&) const = default;
 };
 
+// Keeps the points of a range between two bounds.
+Range clipped(Range range, int64_t low, int64_t high);
+
 // Numbers beyond this are given up, so that no sum or product of those that are kept overflows.
 inline constexpr int64_t greatest_kept = int64_t(1) << 48;
 inline constexpr Range anything{-greatest_kept, greatest_kept, 1};

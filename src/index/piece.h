@@ -22,6 +22,8 @@ struct HalfSpace {
 };
 
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0);  // a - b + constant
+HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor);               // a + factor * b
+int64_t coefficient_of(const HalfSpace& form, int variable);
 
 struct Piece {
   std::vector<Range> box;

@@ -8,14 +8,6 @@
 namespace lightline::index {
 namespace {
 
-// Keeps the points of a range between two bounds.
-Range clipped(Range range, int64_t low, int64_t high) {
-  if (low > range.lo) range.lo += ceil_div(low - range.lo, range.step) * range.step;
-  range.hi = std::min(range.hi, high);
-  if (range.hi >= range.lo) range.hi = range.lo + (range.hi - range.lo) / range.step * range.step;
-  return range;
-}
-
 Range common(const Range& a, const Range& b) {
   Range result = clipped(a.step >= b.step ? a : b, std::max(a.lo, b.lo), std::min(a.hi, b.hi));
   const Range& coarse = a.step >= b.step ? a : b;

@@ -12,10 +12,10 @@ namespace lightline::index {
 // Points that only data tell, in general position: of all values of one coordinate, so many are there.
 struct Sample {
   uint32_t coordinate = 0;
-  uint64_t source = 0;  // equal for equal data
-  double least = 1;     // different values if data are kindest
-  double expected = 1;  // different values in general position
-  double extent = 0;    // of so many that there could be; 0 if that is not known
+  uint64_t source = 0;           // equal for equal data
+  double least = 1;              // different values if data are kindest
+  double expected = 1;           // different values in general position
+  double extent = 0;             // of so many that there could be; 0 if that is not known
   std::vector<uint32_t> varies;  // coordinates for each of whose values there are others
   bool operator==(const Sample&) const = default;
   auto operator<=>(const Sample&) const = default;

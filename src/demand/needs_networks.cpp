@@ -1,0 +1,410 @@
+// Networks of factors under a sum: what joins them, what leaves them, and how they may be taken apart.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+#include "index/digits.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+// What is summed, as products of factors.
+void Needs::expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner,
+                   Results& results) {
+  Network network;
+  network.region = region;
+  network.summed = summed;
+  network.coordinates = uint32_t(std::popcount(summed));
+  network.width = width;
+  if (need_search(value, region, owner)) return;
+  if (value.is_element()) {
+    const Term& made = term(value.term);
+    algebra_.box = region.box;
+    const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
+    if (made.kind == TermKind::product || both) {
+      for (const Argument& arg : made.args) add_factor(network, algebra_.moved(arg.value, value.at));
+      price(network, owner, results);
+      return;
+    }
+    if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
+        is_plain(value.at) && region.box.size() + made.reduced.size() <= 60) {
+      for (const Case& one : made.body) {
+        Region wider = region;
+        uint64_t all = summed;
+        const Value inner = enter(one, made, value.at, wider, all);
+        if (!wider.empty) expand(inner, wider, all, width, owner, results);
+      }
+      return;
+    }
+    if (made.kind == TermKind::sum && uses_[value.term] <= 1) {
+      // x a + x b is x (a + b): for the floor, products that share a factor are one.
+      std::vector<Value> shared;
+      const bool was = counting_;
+      for (const Argument& arg : made.args) {
+        const Value part = algebra_.moved(arg.value, value.at);
+        std::vector<Value> factors{part};
+        if (part.is_element() && term(part.term).kind == TermKind::product) {
+          factors.clear();
+          for (const Argument& inner : term(part.term).args) factors.push_back(algebra_.moved(inner.value, part.at));
+        }
+        const bool again =
+            tier_ == Tier::floor && std::any_of(factors.begin(), factors.end(), [&](const Value& factor) {
+              return std::find(shared.begin(), shared.end(), factor) != shared.end();
+            });
+        counting_ = was && !again;
+        expand(part, region, summed, width, owner, results);
+        counting_ = was;
+        shared.insert(shared.end(), factors.begin(), factors.end());
+      }
+      return;
+    }
+  }
+  add_factor(network, value);
+  price(network, owner, results);
+}
+
+// The body of a reduction that is read at `at`, over the variables of the region and one more for each that it reduces.
+Value Needs::enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region,
+                   uint64_t& summed) {
+  const size_t first = region.box.size();
+  std::vector<Form> images;
+  for (size_t r = 0; r < reduction.reduced.size(); ++r) {
+    images.push_back(Form::variable(index::AtomId(first + r)));
+    region.box.push_back(one.where.box[r]);
+    summed |= bit(first + r);
+  }
+  images.insert(images.end(), at.begin(), at.end());
+  region.points = -1;
+  for (const Form& cut : one.where.cuts) region.cut(atoms_.compose(cut, images, region.box), atoms_);
+  algebra_.box = region.box;
+  return algebra_.moved(one.value, images);
+}
+
+// Different variables, one for each form.
+bool Needs::is_plain(const std::vector<Form>& at) {
+  uint64_t seen = 0;
+  return std::all_of(at.begin(), at.end(), [&](const Form& form) {
+    if (form.is_constant()) return true;
+    const bool single = form.terms.size() == 1 && index::is_variable(form.terms[0].first);
+    const uint64_t own = single ? bit(form.terms[0].first) : 0;
+    const bool fresh = own != 0 && (seen & own) == 0;
+    seen |= own;
+    return fresh;
+  });
+}
+
+// exp(a[i] + b[j]) is the product of two.
+void Needs::add_factor(Network& network, const Value& value) {
+  if (value.is_number()) return;
+  const Factor whole{value, variables_of(value), !algebra_.reads_data(value)};
+  std::vector<Factor> parts;
+  const Term& made = term(value.is_element() ? value.term : 0);
+  const bool exponential = value.is_element() && made.kind == TermKind::call &&
+                           (made.function == loops::Function::exp || made.function == loops::Function::exp2);
+  Value inner;
+  if (exponential) {
+    algebra_.box = network.region.box;
+    inner = algebra_.moved(made.args[0].value, value.at);
+    if (inner.is_element() && term(inner.term).kind == TermKind::product && term(inner.term).args.size() == 1)
+      inner = algebra_.moved(Value(term(inner.term).args[0].value), inner.at);
+  }
+  if (inner.is_element() && term(inner.term).kind == TermKind::sum) {
+    for (const Argument& arg : term(inner.term).args) {
+      const Value part = algebra_.moved(arg.value, inner.at);
+      Factor one{part, variables_of(part), !algebra_.reads_data(part)};
+      one.exponential = true;
+      one.needs = {part};
+      // Parts that share variables stay together; the one with the most stands for them.
+      for (size_t i = 0; i < parts.size();) {
+        if ((parts[i].variables & one.variables) == 0) {
+          ++i;
+          continue;
+        }
+        if (std::popcount(parts[i].variables) > std::popcount(one.variables)) one.value = parts[i].value;
+        one.variables |= parts[i].variables;
+        one.formula = one.formula && parts[i].formula;
+        one.needs.insert(one.needs.end(), parts[i].needs.begin(), parts[i].needs.end());
+        parts.erase(parts.begin() + int64_t(i));
+      }
+      if (one.variables != 0 || !one.formula) parts.push_back(std::move(one));
+    }
+  }
+  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors)
+    network.factors.insert(network.factors.end(), parts.begin(), parts.end());
+  else
+    network.factors.push_back(whole);
+}
+
+void Needs::need_factors(const Network& network, TermId owner) {
+  for (const Factor& factor : network.factors) {
+    if (!factor.exponential) {
+      need(factor.value, network.region);
+      continue;
+    }
+    for (const Value& part : factor.needs) need(part, network.region);
+    if (!counting_ || tier_ == Tier::floor || factor.formula) continue;
+    const auto mapped = index::image(
+        network.region, factor.value.is_position() ? std::vector<Form>{factor.value.form} : factor.value.at, atoms_);
+    if (!mapped.empty()) work_of(owner).transcendental_ops += count(mapped);
+  }
+}
+
+// A factor that is itself a sum of products, made for this alone, joins: the order is then free.
+void Needs::absorb(Network& network) {
+  for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element() || uses_[value.term] > 1) continue;
+    const Term& inner = term(value.term);
+    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
+    const Value body = inner.body[0].value;
+    if (!body.is_element()) continue;
+    const Term& product = term(body.term);
+    if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) continue;
+    if (network.region.box.size() + inner.reduced.size() > 60) continue;
+    // Where it is read in windows or by digits its elements are shared, which an order can not tell.
+    if (!is_plain(value.at)) continue;
+    const Value moved = enter(inner.body[0], inner, value.at, network.region, network.summed);
+    network.factors.erase(network.factors.begin() + int64_t(i));
+    for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
+    ++network.absorbed;
+    i = SIZE_MAX;  // from the start
+  }
+}
+
+void Needs::split_digits(Network& network) {
+  std::vector<Form> forms;
+  bool digits = false;
+  for (const Factor& factor : network.factors) {
+    if (factor.value.is_position()) forms.push_back(factor.value.form);
+    forms.insert(forms.end(), factor.value.at.begin(), factor.value.at.end());
+  }
+  for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
+  if (!digits) return;
+  const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
+  if (parts[0].size() != 1) return;
+  const index::AffinePart& part = parts[0][0];
+  if (part.piece.box.size() > 60) return;
+  Region region;
+  region.box = part.piece.box;
+  region.samples = part.samples;
+  for (const index::HalfSpace& cut : part.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms) form.terms.emplace_back(index::AtomId(variable), coefficient);
+    region.cut(std::move(form), atoms_);
+  }
+  uint64_t summed = 0;
+  for (size_t v = 0; v < part.origin.size(); ++v)
+    if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
+  size_t next = 0;
+  for (Factor& factor : network.factors) {
+    if (factor.value.is_position()) factor.value.form = part.forms[next++];
+    for (Form& form : factor.value.at) form = part.forms[next++];
+    factor.variables = variables_of(factor.value);
+  }
+  network.region = std::move(region);
+  network.summed = summed;
+}
+
+// A scatter over zeros is a sum over its points of one-hot rows: the places become what data tell.
+bool Needs::take_scatter(Network& network, size_t i) {
+  const Value value = network.factors[i].value;
+  const Term& made = term(value.term);
+  if (made.number != 0 || made.body.size() != 1) return false;
+  if (made.reducer != Reducer::set && made.reducer != Reducer::sum) return false;
+  const ScatterParts& parts = form_.scatters[made.array];
+  for (const Case& one : parts.init)
+    if (!one.value.is_number(0)) return false;
+  const uint32_t reduced = uint32_t(made.reduced.size());
+  const uint32_t outer = made.rank - uint32_t(parts.extents.size());
+  const Region& where = made.body[0].where;
+  if (network.region.box.size() + reduced > 60) return false;
+  Network next = network;
+  std::vector<Form> images(reduced);
+  images.insert(images.end(), value.at.begin(), value.at.end());
+  // Points that plain places tell
+  std::vector<bool> solved(reduced, false);
+  std::vector<Form> cuts = where.cuts;
+  for (const Form& cut : where.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(cuts.begin(), cuts.end(), opposite) == cuts.end() || atoms_.has_compound(cut)) continue;
+    uint32_t variable = loops::none;
+    int open = 0;
+    for (const auto& [atom, coefficient] : cut.terms)
+      if (atom < reduced) {
+        ++open;
+        if (std::abs(coefficient) == 1) variable = atom;
+      }
+    if (open != 1 || variable == loops::none || solved[variable]) continue;
+    const int64_t unit = cut.coefficient(variable);
+    images[variable] =
+        atoms_.compose(atoms_.scaled(atoms_.sum(cut, Form::variable(variable), -unit), -unit), images, next.region.box);
+    solved[variable] = true;
+    std::erase(cuts, cut);
+    std::erase(cuts, opposite);
+  }
+  for (uint32_t r = 0; r < reduced; ++r) {
+    if (solved[r]) continue;
+    images[r] = Form::variable(index::AtomId(next.region.box.size()));
+    next.summed |= bit(next.region.box.size());
+    next.region.box.push_back(where.box[r]);
+  }
+  next.region.points = -1;
+  for (const Form& cut : cuts) next.region.cut(atoms_.compose(cut, images, next.region.box), atoms_);
+  algebra_.box = next.region.box;
+  // Places that data tell
+  std::vector<Form> places;
+  for (size_t v = 0; v < next.region.box.size(); ++v) places.push_back(Form::variable(index::AtomId(v)));
+  std::vector<Value> indices;
+  size_t told = 0;
+  for (size_t d = 0; d < parts.by_data.size(); ++d) {
+    if (!parts.by_data[d]) continue;
+    if (told >= parts.indices[0].size()) return false;
+    const Value index = algebra_.moved(parts.indices[0][told++], images);
+    const Form& place = value.at[outer + d];
+    if (!place.is_variable() || !index.is_element() || !is_free(next.region, place.terms[0].first)) return false;
+    if ((variables_of(index) & bit(place.terms[0].first)) != 0) return false;
+    places[place.terms[0].first] = atoms_.data(index.term, index.at, parts.extents[d]);
+    next.region.box[place.terms[0].first] = {0, 0, 1};
+    next.summed &= ~bit(place.terms[0].first);
+    indices.push_back(index);
+  }
+  const Value body = algebra_.moved(made.body[0].value, images);
+  next.factors.erase(next.factors.begin() + int64_t(i));
+  for (Factor& factor : next.factors) {
+    if (factor.exponential) return false;
+    factor.value = algebra_.moved(factor.value, places);
+    factor.variables = variables_of(factor.value);
+  }
+  add_factor(next, body);
+  for (const Value& index : indices) need(index, next.region);
+  next.one_hot = true;
+  network = std::move(next);
+  return true;
+}
+
+// No cut and no sample has the variable.
+bool Needs::is_free(const Region& region, index::AtomId variable) const {
+  const bool cut = std::any_of(region.cuts.begin(), region.cuts.end(), [&](const Form& form) {
+    bool has = false;
+    atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
+    return has;
+  });
+  return !cut && std::none_of(region.samples.begin(), region.samples.end(),
+                              [&](const index::Sample& sample) { return sample.coordinate == variable; });
+}
+
+void Needs::take_one_hot(Network& network) {
+  for (size_t i = 0; i < network.factors.size(); ++i)
+    if (network.factors[i].value.is_element() && term(network.factors[i].value.term).kind == TermKind::scatter &&
+        take_scatter(network, i))
+      break;
+  for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element()) continue;
+    const Term& test = term(value.term);
+    if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
+    algebra_.box = network.region.box;
+    Value place = algebra_.moved(test.args[0].value, value.at), element = algebra_.moved(test.args[1].value, value.at);
+    if (!place.is_position()) std::swap(place, element);
+    if (!place.is_position() || !element.is_element() || place.denominator != 1) continue;
+    const uint64_t told = variables_of(element);
+    for (const auto& [variable, coefficient] : Form(place.form).terms) {
+      if (!index::is_variable(variable) || (coefficient != 1 && coefficient != -1) || (told & bit(variable)) != 0)
+        continue;
+      if (!is_free(network.region, variable)) continue;
+      // coefficient * variable + rest = element
+      need(element, network.region);
+      const Form rest = atoms_.sum(place.form, Form::variable(variable), -coefficient);
+      const Form number = atoms_.data(element.term, element.at, network.region.box[variable].hi + 1);
+      std::vector<Form> images;
+      for (size_t v = 0; v < network.region.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+      images[variable] = atoms_.scaled(atoms_.sum(number, rest, -1), coefficient);
+      network.region.box[variable] = {0, 0, 1};
+      network.summed &= ~bit(variable);
+      network.factors.erase(network.factors.begin() + int64_t(i));
+      algebra_.box = network.region.box;
+      for (Factor& factor : network.factors) {
+        factor.value = algebra_.moved(factor.value, images);
+        factor.variables = variables_of(factor.value);
+      }
+      network.one_hot = true;
+      i = SIZE_MAX;
+      break;
+    }
+  }
+}
+
+// Parts of a sum that is made for this alone.
+void Needs::parts_of(const Value& value, const Region& region, std::vector<Value>& parts) {
+  algebra_.box = region.box;
+  for (const Argument& arg : term(value.term).args) {
+    const Value part = algebra_.moved(arg.value, value.at);
+    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1)
+      parts_of(part, region, parts);
+    else
+      parts.push_back(part);
+  }
+}
+
+// x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
+bool Needs::distribute(const Network& network, TermId owner, Results& results) {
+  constexpr size_t most_parts = 64;
+  if (network.summed == 0 || network.distributed > 1) return false;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    const Value value = network.factors[i].value;
+    if (network.factors[i].formula || !value.is_element() || uses_[value.term] > 1) continue;
+    if (term(value.term).kind != TermKind::sum || (network.factors[i].variables & network.summed) == 0) continue;
+    std::vector<Value> parts;
+    parts_of(value, network.region, parts);
+    const bool makes_products = std::any_of(parts.begin(), parts.end(), [&](const Value& part) {
+      if (!part.is_element() || uses_[part.term] > 1) return false;
+      const Term& made = term(part.term);
+      return (made.kind == TermKind::product && is_outer_product(made)) ||
+             (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1);
+    });
+    if (parts.size() > most_parts || !makes_products) continue;
+    Network rest = network;
+    rest.factors.erase(rest.factors.begin() + int64_t(i));
+    ++rest.distributed;
+    double own = 0, apart = 0;
+    std::vector<Network> networks;
+    for (const Value& part : parts) {
+      Network one = rest;
+      const Term& made = term(part.is_element() ? part.term : value.term);
+      Network alone = rest;  // what the part takes by itself
+      alone.factors.clear();
+      alone.summed = 0;
+      if (part.is_element() && made.kind == TermKind::product && uses_[part.term] <= 1) {
+        algebra_.box = network.region.box;
+        for (const Argument& arg : made.args) {
+          const Value factor = algebra_.moved(arg.value, part.at);
+          add_factor(one, factor);
+          add_factor(alone, factor);
+        }
+        if (is_outer_product(made)) own += products_of(alone);
+      } else {
+        if (part.is_element() && made.kind == TermKind::reduce && made.reducer == Reducer::sum &&
+            uses_[part.term] <= 1 && made.body.size() == 1 && alone.region.box.size() + made.reduced.size() <= 60) {
+          const Value body = enter(made.body[0], made, part.at, alone.region, alone.summed);
+          if (body.is_element() && term(body.term).kind == TermKind::product)
+            for (const Argument& arg : term(body.term).args) add_factor(alone, algebra_.moved(arg.value, body.at));
+          if (!alone.region.empty) own += products_of(alone);
+        }
+        add_factor(one, part);
+      }
+      if (one.factors.size() > most_factors) return false;
+      networks.push_back(std::move(one));
+    }
+    if (own == 0) continue;
+    const double together = products_of(network) + own;
+    for (const Network& one : networks) apart += products_of(one);
+    if (apart >= together) continue;
+    for (Network& one : networks) price(one, owner, results);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace lightline::demand

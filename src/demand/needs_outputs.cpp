@@ -1,0 +1,179 @@
+// What is returned, what changes in place, and what groups leave in memory.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+using loops::ArrayId;
+
+void Needs::need_outputs() {
+  const loops::Program& program = *form_.program;
+  // Arrays that are views of inputs need no memory of their own.
+  std::vector<const loops::Compute*> view(program.arrays.size(), nullptr);
+  loops::for_each_statement(std::span(program.statements), [&](const loops::Statement& statement) {
+    if (const auto* compute = std::get_if<loops::Compute>(&statement.node); compute != nullptr && compute->is_view)
+      view[compute->result] = compute;
+  });
+  std::set<ArrayId> inputs(program.inputs.begin(), program.inputs.end());
+  const auto storage = [&](ArrayId array) {
+    while (view[array] != nullptr) array = program.exprs[view[array]->body].args[0];
+    return array;
+  };
+  // The largest first, so that what is a part of another is seen to be.
+  struct Returned {
+    const loops::Output* output;
+    double points;
+  };
+  std::vector<Returned> returned;
+  for (const loops::Output& output : program.outputs) {
+    double points = 1;
+    for (const int64_t extent : program.arrays[output.array].shape) points *= double(extent);
+    returned.push_back({&output, points});
+  }
+  std::stable_sort(returned.begin(), returned.end(),
+                   [](const Returned& a, const Returned& b) { return a.points > b.points; });
+  for (const auto& [output, points] : returned) {
+    const DType type = program.arrays[output->array].dtype;
+    if (inputs.contains(storage(output->array))) continue;
+    double own = 0;  // elements that no other output has
+    bool fresh = false;
+    for (const Case& one : form_.arrays[output->array]) {
+      if (one.where.empty || algebra_.is_nothing(one.value)) continue;
+      if (tier_ == Tier::floor && output->replaces != loops::none && need_nothing_new(one, output->replaces)) {
+        fresh = true;
+        continue;
+      }
+      const bool is_copy = one.value.is_element() && term(source_of(one.value.term)).kind == TermKind::input;
+      if (output->replaces != loops::none && is_place_of(one.value, output->replaces)) continue;
+      if (output->replaces != loops::none) {
+        if (const auto written = need_row(one, output->replaces)) {
+          own += *written;
+          fresh = true;
+          continue;
+        }
+      }
+      // A scatter into what was there changes as many places as it has points.
+      if (output->replaces != loops::none && one.value.is_element() && term(one.value.term).kind == TermKind::scatter &&
+          is_update_of(one.value, output->replaces)) {
+        changed_.push_back(one.value.term);
+        double points = 1;
+        for (const Range& range : term(one.value.term).reduced) points *= double(range.count());
+        own += std::min(index::count(one.where, atoms_, data_), points);
+        fresh = true;
+        continue;
+      }
+      // A view is returned by whoever made what it is of.
+      Value value = one.value;
+      while (view[output->array] != nullptr && value.is_element() && term(value.term).kind == TermKind::stored)
+        value.term = term(value.term).array;
+      need(value, one.where);
+      own += index::count(one.where, atoms_, data_);
+      if (!one.value.is_element() || is_copy) {
+        fresh = true;
+        continue;
+      }
+      Written& written = written_[one.value.term];
+      written.bits = std::max<double>(written.bits, bits(type));
+      const double before = written.regions.empty() ? 0 : count(written.regions);
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(written.regions, std::move(region));
+      fresh |= count(written.regions) > before;
+    }
+    // A view that repeats elements returns them once.
+    if (view[output->array] != nullptr) {
+      double elements = 0;
+      for (const Case& one : form_.arrays[output->array])
+        if (one.value.is_element())
+          for (const Region& region : index::image(one.where, one.value.at, atoms_))
+            elements += index::count(region, atoms_, data_);
+      own = std::min(own, elements);
+    }
+    if (!fresh) continue;
+    output_bytes += bytes_of(type, own);
+    if (tier_ == Tier::unfused) returned_bytes_[form_.groups[storage(output->array)]] += bytes_of(type, own);
+  }
+}
+
+// A choice by data between something and what was there: on the kindest data nothing changes.
+bool Needs::need_nothing_new(const Case& one, ArrayId input) {
+  const Term& made = term(one.value.is_element() ? one.value.term : 0);
+  const bool choice = one.value.is_element() && made.kind == TermKind::call && made.function == loops::Function::select;
+  const bool kept =
+      one.value.is_element() && made.kind == TermKind::product && made.number == 1 && made.args.size() == 2;
+  if (!choice && !kept) return false;
+  algebra_.box = one.where.box;
+  const Value* truth = nullptr;
+  bool old = false;
+  for (const Argument& arg : made.args) {
+    old |= is_place_of(algebra_.moved(arg.value, one.value.at), input);
+    if (arg.value.is_element() && arg.value.width == DType::boolean && truth == nullptr) truth = &arg.value;
+  }
+  if (!old || truth == nullptr) return false;
+  need(algebra_.moved(*truth, one.value.at), one.where);
+  return true;
+}
+
+// Whether a scatter starts from this input, place by place, and is returned as it is.
+bool Needs::is_update_of(const Value& value, ArrayId input) const {
+  for (size_t d = 0; d < value.at.size(); ++d)
+    if (value.at[d] != Form::variable(index::AtomId(d))) return false;
+  const ScatterParts& parts = form_.scatters[term(value.term).array];
+  if (parts.init.size() != 1) return false;
+  return is_place_of(parts.init[0].value, input);
+}
+
+// What lies in memory under a border.
+TermId Needs::source_of(TermId id) const {
+  while (term(id).kind == TermKind::stored) id = term(id).array;
+  return id;
+}
+
+// The element of an input at the very place.
+bool Needs::is_place_of(const Value& value, ArrayId input) const {
+  if (!value.is_element()) return false;
+  const Term& source = term(source_of(value.term));
+  if (source.kind != TermKind::input || source.array != input) return false;
+  for (size_t d = 0; d < value.at.size(); ++d)
+    if (value.at[d] != Form::variable(index::AtomId(d))) return false;
+  return true;
+}
+
+// if(t == place, new, old): one row changes. The elements that are written.
+std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
+  if (!one.value.is_element()) return std::nullopt;
+  const Term& made = term(one.value.term);
+  if (made.kind != TermKind::call || made.function != loops::Function::select) return std::nullopt;
+  algebra_.box = one.where.box;
+  const Value truth = algebra_.moved(made.args[0].value, one.value.at);
+  const Value fresh = algebra_.moved(made.args[1].value, one.value.at);
+  if (!is_place_of(algebra_.moved(made.args[2].value, one.value.at), input) || !truth.is_element()) return std::nullopt;
+  const Term& test = term(truth.term);
+  if (test.kind != TermKind::call || test.function != loops::Function::eq) return std::nullopt;
+  Value place = algebra_.moved(test.args[0].value, truth.at), number = algebra_.moved(test.args[1].value, truth.at);
+  if (!place.is_position()) std::swap(place, number);
+  if (!place.is_position() || place.denominator != 1 || !place.form.is_variable() || !number.is_element())
+    return std::nullopt;
+  const index::AtomId variable = place.form.terms[0].first;
+  if ((variables_of(number) >> variable & 1) != 0 || !is_free(one.where, variable)) return std::nullopt;
+  std::vector<Form> images;
+  for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+  images[variable] = atoms_.data(number.term, number.at, one.where.box[variable].hi + 1);
+  Region row = one.where;
+  row.box[variable] = {0, 0, 1};
+  need(number, row);
+  need(algebra_.moved(fresh, images), row);
+  return index::count(row, atoms_, data_);
+}
+
+// Operator by operator: what a group makes that others take, or that is returned.
+void Needs::count_outputs() {
+  if (tier_ != Tier::unfused) return;
+  std::map<uint32_t, double> taken;
+  for (auto& [id, stored] : stored_)
+    if (!written_.contains(id)) traffic[term(id).salt].result_bytes += bytes_of(stored.width, count(stored.regions));
+  for (const auto& [group, bytes] : returned_bytes_) traffic[group].result_bytes += bytes;
+}
+
+}  // namespace lightline::demand

@@ -1,0 +1,193 @@
+// Reductions: what is combined, each value once where sets overlap, and definitions that spell a slow algorithm.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+namespace {
+
+// To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
+// share what they have in common. A graph of additions of two that joins v values to one or more results has v - 1 at
+// least, and as many as results that are no bare values.
+double additions(double points, double values, double results) {
+  const double apart = std::max(0.0, points - results);
+  return points <= values ? apart : std::min(apart, std::max({values - results, values / 2, results / 2}));
+}
+
+}  // namespace
+
+void Needs::visit_reduction(TermId id) {
+  const std::vector<Region> regions = needed_[id];
+  const Term& made = term(id);
+  const uint32_t reduced = uint32_t(made.reduced.size());
+  const bool sums = made.reducer == Reducer::sum;
+  const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
+  Results results{regions};
+  const std::vector<Region> parts = disjoint(regions);
+  for (const Case& one : made.body)
+    for (const Region& region : parts) {
+      Region where = one.where;
+      where.samples = region.samples;
+      bool sure = true;
+      for (index::Sample& sample : where.samples) {
+        for (const Form& cut : one.where.cuts)
+          atoms_.for_each_variable(cut, [&](index::AtomId v) { sure &= v != reduced + sample.coordinate; });
+        sample.coordinate += reduced;
+        for (uint32_t& other : sample.varies) other += reduced;
+      }
+      if (!sure) continue;
+      for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
+      std::vector<Form> shift(region.box.size());
+      for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
+      std::vector<Form> cuts = std::exchange(where.cuts, {});
+      for (const Form& cut : cuts) where.cut(cut, atoms_);
+      for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
+      if (where.empty) continue;
+      if (sums ||
+          (made.reducer == Reducer::any && one.value.is_element() && term(one.value.term).kind == TermKind::call &&
+           term(one.value.term).function == loops::Function::logical_and)) {
+        uint64_t summed = 0;
+        for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
+        expand(one.value, where, summed, narrower(made.width, wanted_width_[id]), id, results);
+        continue;
+      }
+      if (tier_ == Tier::floor && logic) continue;
+      if (logic && need_search(one.value, where, id)) continue;
+      if (tier_ == Tier::floor && need_greatest(one.value, where, made)) continue;
+      need(one.value, where);
+      if (made.reads_data) add_total(one.value, where, id, results);
+    }
+}
+
+// The same points, none of them twice; fewer where that can not be said.
+std::vector<Region> Needs::disjoint(const std::vector<Region>& regions) {
+  constexpr size_t most_pieces = 256;
+  if (regions.size() < 2) return regions;
+  std::vector<std::pair<double, const Region*>> order;
+  for (const Region& region : regions) order.emplace_back(-index::count(region, atoms_, data_), &region);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Region> result;
+  for (const auto& [size, region] : order) {
+    std::vector<Region> left{*region};
+    for (const Region& known : std::vector<Region>(result)) {
+      std::vector<Region> next;
+      for (const Region& part : left) {
+        if (index::intersection(part, known, atoms_).empty) {
+          next.push_back(part);
+        } else if (part.samples.empty() && known.samples.empty()) {
+          for (Region& rest : index::difference(part, known, atoms_)) next.push_back(std::move(rest));
+        }
+      }
+      left = std::move(next);
+      if (left.size() > most_pieces) left.clear();
+    }
+    for (Region& part : left)
+      if (!part.empty) result.push_back(std::move(part));
+  }
+  return result;
+}
+
+// The greatest or least integer that there is proves itself: one element is enough for a result.
+bool Needs::need_greatest(const Value& value, const Region& where, const Term& reduction) {
+  if (reduction.reducer != Reducer::max && reduction.reducer != Reducer::min) return false;
+  if (!is_integer(value.width) || !value.is_element()) return false;
+  const uint32_t reduced = uint32_t(reduction.reduced.size());
+  const bool shared = std::any_of(value.at.begin(), value.at.end(), [&](const Form& form) {
+    bool own = false, other = false;
+    atoms_.for_each_variable(form, [&](index::AtomId v) { (v < reduced ? own : other) = true; });
+    return own && other;
+  });
+  if (shared || !where.cuts.empty()) return true;  // one element may prove several results
+  Region one = where;
+  for (uint32_t r = 0; r < reduced; ++r) one.box[r].hi = one.box[r].lo;
+  need(value, one);
+  return true;
+}
+
+// Reductions of elements of one term may share what they have in common.
+void Needs::add_total(const Value& value, const Region& region, TermId owner, Results& results) {
+  if (!counting_ || tier_ == Tier::floor) return;
+  const Term& made = term(owner);
+  const uint64_t id = value.is_element() ? value.term : UINT64_MAX;
+  Total& total = totals_[{id, uint64_t(made.reducer), uint64_t(made.type), made.salt}];
+  if (total.owner == no_term) total.owner = owner;
+  total.width = wider(total.width, value.is_element() ? value.width : made.type);
+  total.points += index::count(region, atoms_, data_);
+  if (value.is_element())
+    for (Region& mapped : index::image(region, value.at, atoms_)) insert(total.values, std::move(mapped));
+  if (!results.counted) total.results += count(results.regions);
+  results.counted = true;
+}
+
+void Needs::settle_totals() {
+  for (auto& [key, total] : totals_) {
+    const Term& made = term(total.owner);
+    const double values = total.values.empty() ? 0 : count(total.values);
+    const double operations = additions(total.points, values, total.results);
+    Work& work = work_of(total.owner);
+    if (made.reducer == Reducer::sum) {
+      work.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;
+    } else {
+      const DType type = is_integer(made.width) ? made.width : made.type;
+      work.vector_ops[type] += operations * 0.5 * values_of_a_lane(type, true);
+    }
+  }
+}
+
+// Counting how many of x[k] are below, or the same as, q[i] spells one algorithm among better ones: only what they are
+// made of is needed, and of what is sorted as much as a search looks at.
+bool Needs::need_search(const Value& value, const Region& region, TermId owner) {
+  if (!value.is_element()) return false;
+  const Term& made = term(value.term);
+  using F = loops::Function;
+  if (made.kind == TermKind::call && made.function == F::logical_not) {
+    algebra_.box = region.box;
+    return need_search(algebra_.moved(made.args[0].value, value.at), region, owner);
+  }
+  const bool comparison =
+      made.kind == TermKind::call && (made.function == F::lt || made.function == F::le || made.function == F::gt ||
+                                      made.function == F::ge || made.function == F::eq || made.function == F::ne);
+  if (!comparison || !made.args[0].value.is_element() || !made.args[1].value.is_element()) return false;
+  algebra_.box = region.box;
+  Value sides[] = {algebra_.moved(made.args[0].value, value.at), algebra_.moved(made.args[1].value, value.at)};
+  uint64_t reduced = 0;
+  for (size_t r = 0; r < term(owner).reduced.size(); ++r) reduced |= bit(r);
+  uint64_t own[] = {variables_of(sides[0]), variables_of(sides[1])};
+  if ((own[0] & reduced) == 0) {
+    std::swap(sides[0], sides[1]);
+    std::swap(own[0], own[1]);
+  }
+  // The first runs over what is counted, the second has something of its own and nothing of that.
+  if ((own[0] & reduced) == 0 || (own[1] & reduced) != 0 || (own[1] & ~own[0]) == 0) return false;
+  Region looked = region;
+  if (is_sorted_search(owner) && std::popcount(own[0] & reduced) == 1) {
+    const uint32_t along = uint32_t(std::countr_zero(own[0] & reduced));
+    double queries = 1;
+    for (size_t v = 0; v < region.box.size(); ++v)
+      if ((own[1] & ~own[0] & bit(v)) != 0) queries *= double(region.box[v].count());
+    const double size = double(region.box[along].count());
+    const double most = queries * std::ceil(std::log2(size + 1));
+    if (most < size && region.cuts.empty()) {
+      looked.box[along] = {0, 0, 1};
+      looked.samples.push_back({along, index::hash_of(region), 1, most, size, {}});
+      std::sort(looked.samples.begin(), looked.samples.end());
+    }
+  }
+  need(sides[0], looked);
+  need(sides[1], region);
+  return true;
+}
+
+bool Needs::is_sorted_search(TermId owner) const {
+  const uint32_t id = term(owner).statement;
+  if (id >= statements_.size() || statements_[id]->group == loops::none) return false;
+  const std::string& name = form_.program->groups[statements_[id]->group];
+  return name.find("searchsorted") != std::string::npos || name.find("bucketize") != std::string::npos;
+}
+
+}  // namespace lightline::demand

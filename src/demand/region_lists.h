@@ -1,0 +1,23 @@
+// Lists of regions of one space: what is needed of a term.
+#pragma once
+
+#include <vector>
+
+#include "demand/terms.h"
+
+namespace lightline::demand {
+
+// Every point of the second is seen at once to be in the first.
+bool contains(const Region& a, const Region& b);
+
+// Boxes that differ in one dimension only, and touch there, become one.
+void compact(std::vector<Region>& list);
+
+// Adds a region, unless it is there already or there are too many.
+bool insert(std::vector<Region>& list, Region region);
+
+// What both regions say of the same variables, from `first` on in the second, where some of the first are numbers by
+// data: a region that tells them apart says nothing sure.
+Region meet(const Region& needed, const Region& where, uint32_t first, const Atoms& atoms);
+
+}  // namespace lightline::demand

@@ -1,0 +1,491 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "base/maths.h"
+#include "index/mapper.h"
+#include "index/progression.h"
+
+namespace lightline::index {
+namespace {
+
+// Different values among `draws` random ones below `extent`.
+double expected_values(double draws, double extent) {
+  if (extent <= 1) return std::min(draws, extent);
+  return -extent * std::expm1(draws * std::log1p(-1 / extent));
+}
+
+// What is no affine form by now hangs on data.
+bool is_data(const Form& form) {
+  return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) { return !is_variable(term.first); });
+}
+
+// Maps one affine part.
+class Mapper {
+ public:
+  Mapper(AffinePart part, Atoms& atoms)
+      : part_(std::move(part)), all_(part_.piece.box), atoms_(atoms), size_(part_.forms.size()) {
+    take_cuts();
+    uses_.assign(part_.piece.box.size(), 0);
+    for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
+    for (const HalfSpace& cut : part_.piece.cuts)
+      for (const auto& [variable, coefficient] : cut.terms) ++uses_[size_t(variable)];
+    for (const Sample& sample : part_.samples) uses_[sample.coordinate] += 2;
+  }
+
+  Region run() {
+    region_.box.assign(size_, {0, 0, 1});
+    std::vector<size_t> together;
+    bool one_to_one = true;
+    std::vector<bool> seen(part_.piece.box.size(), false);
+    for (size_t c = 0; c < size_; ++c) {
+      const Form& form = part_.forms[c];
+      if (is_data(form)) {
+        data_.push_back(c);
+      } else if (std::any_of(form.terms.begin(), form.terms.end(),
+                             [&](const auto& term) { return uses_[term.first] > 1; })) {
+        together.push_back(c);
+      } else {
+        const Progression progression(form, part_.piece.box);
+        progression.restrict(region_, c, atoms_);
+        one_to_one = one_to_one && progression.is_one_to_one();
+        for (const auto& [variable, coefficient] : form.terms) seen[variable] = true;
+      }
+    }
+    // Cuts may leave no point, whatever the coordinates are.
+    if (!together.empty() || !part_.piece.cuts.empty()) {
+      if (!solve_digits(together, seen)) {
+        solve(together);
+        one_to_one = false;
+      }
+    }
+    for (size_t v = 0; v < seen.size(); ++v) one_to_one = one_to_one && (seen[v] || part_.piece.box[v].count() <= 1);
+    for (const auto& [coordinate, cut] : taken_) region_.cut(cut, atoms_);
+    if (one_to_one && data_.empty() && part_.samples.empty() && !region_.empty && !region_.cuts.empty())
+      region_.points = index::count(source_);
+    for (const size_t c : data_) place_data(c);
+    std::sort(region_.samples.begin(), region_.samples.end());
+    return std::move(region_);
+  }
+
+ private:
+  using Terms = std::vector<std::pair<int, int64_t>>;
+
+  // Cuts that only say how far a coordinate goes.
+  void take_cuts();
+  bool solve_digits(const std::vector<size_t>& together, std::vector<bool>& seen);
+  void solve(const std::vector<size_t>& together);
+  // The coordinates that have one of the variables.
+  std::vector<uint32_t> coordinates_with(const std::set<AtomId>& variables, size_t but) const;
+  Sample moved(const Sample& sample, size_t coordinate) const;
+  void place_data(size_t coordinate);
+  double draws(const Atom& atom) const;
+  std::optional<double> known_values(const Atom& atom) const;
+
+  AffinePart part_;
+  std::vector<Range> all_;  // the box before anything was left out
+  Piece source_;            // of the variables that coordinates have
+  Atoms& atoms_;
+  const size_t size_;
+  std::vector<std::pair<size_t, Form>> taken_;
+  std::vector<int> uses_;
+  std::vector<size_t> data_;
+  Region region_;
+};
+
+HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b) {
+  HalfSpace result{times_a * a.constant + times_b * b.constant, {}};
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    const bool from_a = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
+    const bool from_b = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
+    const int variable = from_a ? a.terms[i].first : b.terms[j].first;
+    const int64_t coefficient = (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
+    if (coefficient != 0) result.terms.emplace_back(variable, coefficient);
+    i += from_a;
+    j += from_b;
+  }
+  return result;
+}
+
+void Mapper::take_cuts() {
+  // Variables of one value are numbers.
+  const std::vector<Range>& box = part_.piece.box;
+  const auto is_number = [&](AtomId atom) {
+    return is_variable(atom) && box[atom].count() == 1 &&
+           std::none_of(part_.samples.begin(), part_.samples.end(),
+                        [&](const Sample& sample) { return sample.coordinate == atom; });
+  };
+  for (Form& form : part_.forms) {
+    for (const auto& [atom, coefficient] : form.terms)
+      if (is_number(atom)) form.constant += coefficient * box[atom].lo;
+    std::erase_if(form.terms, [&](const auto& term) { return is_number(term.first); });
+  }
+  for (HalfSpace& cut : part_.piece.cuts) {
+    for (const auto& [variable, coefficient] : cut.terms)
+      if (box[size_t(variable)].count() == 1) cut.constant += coefficient * box[size_t(variable)].lo;
+    std::erase_if(cut.terms, [&](const auto& term) { return box[size_t(term.first)].count() == 1; });
+  }
+  for (HalfSpace& cut : std::exchange(part_.piece.cuts, {})) part_.piece.cut(std::move(cut));
+  region_.empty |= part_.piece.bounds_empty();
+  // What no coordinate has is only there to say that the others can be.
+  std::vector<bool> visible(box.size(), false);
+  for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId v) { visible[v] = true; });
+  // Those with unit factors first: they go without loss, and may leave units behind.
+  for (;;) {
+    int next = -1;
+    bool exact = false;
+    for (const HalfSpace& cut : part_.piece.cuts)
+      for (const auto& [v, c] : cut.terms) {
+        if (visible[size_t(v)] || exact) continue;
+        const bool unit =
+            std::all_of(part_.piece.cuts.begin(), part_.piece.cuts.end(), [v = v](const HalfSpace& other) {
+              const int64_t own = coefficient_of(other, v);
+              return own >= -1 && own <= 1;
+            });
+        if (next < 0 || unit) next = v;
+        exact = unit;
+      }
+    if (next < 0) break;
+    eliminate(part_.piece, next);
+  }
+  for (size_t v = 0; v < visible.size(); ++v)
+    if (!visible[v] && box[v].count() > 1) part_.piece.box[v].hi = part_.piece.box[v].lo;
+  source_ = part_.piece;
+  region_.empty |= part_.piece.bounds_empty();
+  std::vector<HalfSpace> cuts = std::exchange(part_.piece.cuts, {});
+  for (HalfSpace& cut : cuts) {
+    bool taken = false;
+    for (size_t c = 0; c < size_ && !taken; ++c) {
+      const Form& form = part_.forms[c];
+      if (form.terms.size() != cut.terms.size() || form.terms.size() < 2) continue;
+      // up * cut is down * form
+      const int64_t common = std::gcd(cut.terms[0].second, form.terms[0].second);
+      int64_t up = form.terms[0].second / common, down = cut.terms[0].second / common;
+      if (up < 0) {
+        up = -up;
+        down = -down;
+      }
+      taken = true;
+      for (size_t t = 0; t < form.terms.size() && taken; ++t)
+        taken =
+            int(form.terms[t].first) == cut.terms[t].first && up * cut.terms[t].second == down * form.terms[t].second;
+      // up * constant + down * (c - form.constant) >= 0
+      if (taken) taken_.emplace_back(c, Form{up * cut.constant - down * form.constant, {{AtomId(c), down}}});
+    }
+    if (!taken) part_.piece.cuts.push_back(std::move(cut));
+  }
+}
+
+// Coordinates from which every variable can be told: alone, or as the digits of a number. The image is then where the
+// variables, so told, are in their places.
+bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>& seen) {
+  const size_t old = part_.piece.box.size();
+  std::vector<Form> images(old);
+  std::vector<bool> solved(old, false), used(together.size(), false);
+  std::vector<Form> zero;  // remainders that have to vanish
+  const std::vector<Range>& box = part_.piece.box;
+  for (size_t v = 0; v < old; ++v)
+    if (box[v].count() == 1) {
+      images[v] = Form::of(box[v].lo);
+      solved[v] = true;
+    }
+  std::vector<Range> ranges(size_);
+  for (const size_t c : together) ranges[c] = atoms_.range(part_.forms[c], box);
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < together.size() && !more; ++i) {
+      if (used[i]) continue;
+      const Form& form = part_.forms[together[i]];
+      std::vector<std::pair<AtomId, int64_t>> open;
+      Form rest = Form::variable(AtomId(together[i]));
+      rest.constant = -form.constant;
+      for (const auto& [variable, coefficient] : form.terms) {
+        if (solved[variable])
+          rest = atoms_.sum(rest, images[variable], -coefficient);
+        else
+          open.emplace_back(variable, coefficient);
+      }
+      if (open.empty()) {
+        used[i] = true;
+        more = true;
+        zero.push_back(rest);
+        zero.push_back(atoms_.scaled(rest, -1));
+        continue;
+      }
+      std::sort(open.begin(), open.end(),
+                [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+      // From the least value on, every digit counts up.
+      int64_t reach = 0;
+      bool apart = true;
+      for (const auto& [variable, coefficient] : open) {
+        apart = apart && box[variable].step == 1 && std::abs(coefficient) > reach;
+        reach += std::abs(coefficient) * (box[variable].count() - 1);
+        rest.constant -= coefficient * (coefficient > 0 ? box[variable].lo : box[variable].hi);
+      }
+      if (!apart) continue;
+      for (size_t k = open.size(); k-- > 0;) {
+        const auto [variable, coefficient] = open[k];
+        const int64_t place = std::abs(coefficient);
+        const Form digit = atoms_.quotient(rest, place, ranges);
+        images[variable] = coefficient > 0 ? atoms_.sum(Form::of(box[variable].lo), digit)
+                                           : atoms_.sum(Form::of(box[variable].hi), digit, -1);
+        solved[variable] = true;
+        rest = atoms_.remainder(rest, place, ranges);
+      }
+      zero.push_back(atoms_.scaled(rest, -1));
+      used[i] = true;
+      more = true;
+    }
+  }
+  for (const size_t c : together)
+    for (const auto& [variable, coefficient] : part_.forms[c].terms)
+      if (!solved[variable]) return false;
+  for (const HalfSpace& cut : part_.piece.cuts)
+    for (const auto& [variable, coefficient] : cut.terms)
+      if (!solved[size_t(variable)]) return false;
+  if (!part_.samples.empty()) return false;
+  Region found = region_;
+  for (const size_t c : together) found.box[c] = ranges[c];
+  for (size_t v = 0; v < old; ++v) {
+    if (!solved[v] || box[v].count() == 1) continue;
+    seen[v] = true;
+    found.cut(atoms_.sum(images[v], Form::of(-box[v].lo)), atoms_);
+    found.cut(atoms_.sum(Form::of(box[v].hi), images[v], -1), atoms_);
+  }
+  for (const HalfSpace& cut : part_.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms)
+      form = atoms_.sum(form, images[size_t(variable)], coefficient);
+    found.cut(std::move(form), atoms_);
+  }
+  for (const Form& form : zero) found.cut(form, atoms_);
+  region_ = std::move(found);
+  return true;
+}
+
+// Coordinates that share variables, or whose variables are cut. Every coordinate is one more variable, equal to its
+// form; the old variables are replaced one after the other.
+void Mapper::solve(const std::vector<size_t>& together) {
+  const size_t old = part_.piece.box.size();
+  Piece piece = part_.piece;
+  std::vector<HalfSpace> equations;  // each 0
+  for (size_t i = 0; i < together.size(); ++i) {
+    const Range values = atoms_.range(part_.forms[together[i]], part_.piece.box);
+    piece.box.push_back({values.lo, values.hi, 1});
+    HalfSpace equation{-part_.forms[together[i]].constant, {}};
+    for (const auto& [variable, coefficient] : part_.forms[together[i]].terms)
+      equation.terms.emplace_back(int(variable), -coefficient);
+    equation.terms.emplace_back(int(old + i), 1);
+    equations.push_back(std::move(equation));
+  }
+  const auto is_old = [&](int variable) { return variable < int(old); };
+  std::vector<bool> gone(old, false);
+  std::vector<bool> used(equations.size(), false);
+  // Puts what an equation says of a variable into everything else. The factor of the variable is `unit`.
+  const auto replace = [&](size_t e, int variable) {
+    const HalfSpace equation = equations[e];
+    const int64_t unit = coefficient_of(equation, variable);
+    const int64_t size = std::abs(unit);
+    used[e] = true;
+    gone[size_t(variable)] = true;
+    const Range range = piece.box[size_t(variable)];
+    HalfSpace low{-range.lo, {{variable, 1}}}, high{range.hi, {{variable, -1}}};
+    std::vector<HalfSpace> cuts = std::exchange(piece.cuts, {});
+    cuts.push_back(std::move(low));
+    cuts.push_back(std::move(high));
+    for (const HalfSpace& cut : cuts) {
+      const int64_t own = coefficient_of(cut, variable);
+      piece.cut(own == 0 ? cut : combined(cut, size, equation, unit > 0 ? -own : own));
+    }
+    for (size_t other = 0; other < equations.size(); ++other)
+      if (const int64_t own = coefficient_of(equations[other], variable); !used[other] && own != 0)
+        equations[other] = combined(equations[other], size, equation, unit > 0 ? -own : own);
+  };
+  const auto unknowns = [&](const HalfSpace& equation) {
+    return std::count_if(equation.terms.begin(), equation.terms.end(),
+                         [&](const auto& term) { return is_old(term.first) && !gone[size_t(term.first)]; });
+  };
+  for (bool more = true; more;) {
+    more = false;
+    size_t best = equations.size();
+    int variable = -1;
+    int64_t fewest = 0;
+    for (size_t e = 0; e < equations.size(); ++e) {
+      if (used[e]) continue;
+      const int64_t open = unknowns(equations[e]);
+      if (open == 0) continue;
+      for (const auto& [v, c] : equations[e].terms)
+        if (is_old(v) && !gone[size_t(v)] && (c == 1 || c == -1) && (variable < 0 || open < fewest)) {
+          best = e;
+          variable = v;
+          fewest = open;
+        }
+    }
+    if (variable < 0)  // one unknown with a larger factor: a progression
+      for (size_t e = 0; e < equations.size() && variable < 0; ++e) {
+        if (used[e] || unknowns(equations[e]) == 0) continue;
+        std::vector<int> open;
+        int coordinates = 0;
+        for (const auto& [v, c] : equations[e].terms) {
+          if (is_old(v) && !gone[size_t(v)])
+            open.push_back(v);
+          else if (!is_old(v))
+            ++coordinates;
+        }
+        for (size_t i = 1; i < open.size(); ++i) {  // all but one unknown at their least
+          const int v = open[i];
+          const int64_t at = piece.box[size_t(v)].lo;
+          piece.fix_variable(size_t(v));
+          gone[size_t(v)] = true;
+          for (HalfSpace& equation : equations)
+            if (const int64_t own = coefficient_of(equation, v); own != 0)
+              equation = combined(equation, 1, HalfSpace{at, {{v, -1}}}, own);
+        }
+        if (coordinates != 1 || std::abs(coefficient_of(equations[e], int(old + e))) != 1) continue;
+        best = e;
+        variable = open[0];
+        const int64_t step = std::abs(coefficient_of(equations[e], variable));
+        const Range range = piece.box[size_t(variable)];
+        const int64_t own = coefficient_of(equations[e], int(old + e));
+        // own * c + k v + constant = 0
+        const auto at = [&](int64_t v) {
+          return -own * (equations[e].constant + coefficient_of(equations[e], variable) * v);
+        };
+        const int64_t first = std::min(at(range.lo), at(range.hi));
+        piece.box[old + e] = {first, std::max(at(range.lo), at(range.hi)), step};
+      }
+    if (variable >= 0) {
+      replace(best, variable);
+      more = true;
+    }
+  }
+  for (size_t e = 0; e < equations.size(); ++e) {
+    if (used[e]) continue;
+    piece.cut(equations[e]);
+    piece.cut(combined(equations[e], -1, {}, 0));
+  }
+  std::vector<int> kept;
+  for (size_t i = 0; i < together.size(); ++i) kept.push_back(int(old + i));
+  // What was replaced lies in no cut any more; its own box says nothing.
+  const bool nothing_left = piece.bounds_empty();
+  Piece seen = project(piece, kept);
+  region_.empty |= nothing_left || seen.bounds_empty();
+  for (size_t i = 0; i < together.size(); ++i) region_.box[together[i]] = seen.box[i];
+  for (const HalfSpace& cut : seen.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [v, c] : cut.terms) form.terms.emplace_back(AtomId(together[size_t(v)]), c);
+    std::sort(form.terms.begin(), form.terms.end());
+    region_.cut(std::move(form), atoms_);
+  }
+  for (const Sample& sample : part_.samples) {
+    bool first = true;
+    for (size_t i = 0; i < together.size(); ++i) {
+      const Form& form = part_.forms[together[i]];
+      if (form.coefficient(sample.coordinate) == 0) continue;
+      Sample one = moved(sample, together[i]);
+      if (!first || form.terms.size() != 1) one.least = one.expected = 1;
+      first = false;
+      region_.samples.push_back(std::move(one));
+    }
+  }
+}
+
+std::vector<uint32_t> Mapper::coordinates_with(const std::set<AtomId>& variables, size_t but) const {
+  std::vector<uint32_t> found;
+  for (size_t c = 0; c < size_; ++c) {
+    bool has = false;
+    atoms_.for_each_variable(part_.forms[c], [&](AtomId v) { has |= variables.contains(v); });
+    if (has && c != but) found.push_back(uint32_t(c));
+  }
+  return found;
+}
+
+// What varies with a variable that no coordinate has is drawn as often as that has values.
+Sample Mapper::moved(const Sample& sample, size_t coordinate) const {
+  Sample result = sample;
+  result.coordinate = uint32_t(coordinate);
+  result.varies.clear();
+  for (const uint32_t variable : sample.varies) {
+    const std::vector<uint32_t> kept = coordinates_with({variable}, coordinate);
+    if (!kept.empty()) {
+      result.varies.insert(result.varies.end(), kept.begin(), kept.end());
+    } else if (const double times = double(all_[variable].count()); sample.extent > 0 && times > 1) {
+      result.expected = sample.extent * -std::expm1(times * std::log1p(-result.expected / sample.extent));
+      result.source = mixed(result.source, variable);
+    }
+  }
+  return result;
+}
+
+// Draws of a number by data, where nothing else tells them apart.
+double Mapper::draws(const Atom& atom) const {
+  std::set<AtomId> inside;
+  for (const Form& form : atom.at) atoms_.for_each_variable(form, [&](AtomId v) { inside.insert(v); });
+  Region places;
+  places.box = part_.piece.box;
+  for (const AtomId variable : inside) {
+    bool elsewhere = false;
+    for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_of(cut, int(variable)) != 0;
+    for (const Form& form : part_.forms) elsewhere |= !is_data(form) && form.coefficient(variable) != 0;
+    if (elsewhere) places.box[variable].hi = places.box[variable].lo;
+  }
+  double total = 0;
+  for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, count(region, atoms_));
+  for (const Sample& sample : part_.samples)
+    if (inside.contains(sample.coordinate)) total *= sample.expected;
+  return total;
+}
+
+std::optional<double> Mapper::known_values(const Atom& atom) const {
+  const Atoms::Table* table = atoms_.table(atom.source);
+  if (table == nullptr) return std::nullopt;
+  Region places;
+  places.box = part_.piece.box;
+  std::set<int64_t> values;
+  for (const Region& region : image(places, atom.at, atoms_)) {
+    if (!region.is_box()) continue;
+    if (count(region, atoms_) > 1e6) continue;
+    for_each_point(Piece{region.box, {}}, [&](const std::vector<int64_t>& at) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset = offset * table->extents[d] + at[d];
+      if (offset >= 0 && size_t(offset) < table->values.size()) values.insert(table->values[size_t(offset)]);
+    });
+  }
+  return double(values.size());
+}
+
+void Mapper::place_data(size_t coordinate) {
+  const Form& form = part_.forms[coordinate];
+  Sample sample;
+  sample.coordinate = uint32_t(coordinate);
+  sample.source = hash_of(form);
+  int64_t extent = 1;
+  if (form.terms.size() == 1 && atoms_[form.terms[0].first].kind == Atom::Kind::data) {
+    const Atom& atom = atoms_[form.terms[0].first];
+    extent = std::max<int64_t>(1, std::min<int64_t>(atom.extent, greatest_kept));
+    bool repeated = false;  // the same number by an earlier coordinate
+    for (const size_t other : data_) repeated |= other < coordinate && part_.forms[other].terms == form.terms;
+    const double times = repeated ? 1 : draws(atom);
+    const auto known = times > 1 ? known_values(atom) : std::nullopt;
+    if (known) {
+      sample.least = sample.expected = std::max(1.0, *known);
+    } else {
+      sample.expected = std::max(1.0, std::min(times, expected_values(times, double(extent))));
+      sample.extent = double(extent);
+    }
+    std::set<AtomId> inside;
+    for (const Form& place : atom.at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
+    sample.varies = coordinates_with(inside, coordinate);
+  }
+  region_.box[coordinate] = {0, 0, 1};
+  region_.samples.push_back(sample);
+}
+
+}  // namespace
+
+Region mapped(AffinePart part, Atoms& atoms) { return Mapper(std::move(part), atoms).run(); }
+
+}  // namespace lightline::index
