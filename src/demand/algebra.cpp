@@ -309,6 +309,47 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
   return Value::element(id, coordinates.forms(), own);
 }
 
+// Totals over neighbouring ranges are one total.
+void Algebra::join_totals(std::vector<Argument>& args) {
+  const auto total = [&](const Argument& arg) -> const Term* {
+    if (!arg.value.is_element()) return nullptr;
+    const Term& term = terms_[arg.value.term];
+    const bool plain = term.kind == TermKind::reduce && term.reducer == loops::Reducer::sum && term.body.size() == 1;
+    return plain ? &term : nullptr;
+  };
+  for (size_t i = 0; i < args.size(); ++i)
+    for (size_t j = i + 1; j < args.size(); ++j) {
+      const Term *a = total(args[i]), *b = total(args[j]);
+      if (a == nullptr || b == nullptr || args[i].factor != args[j].factor || args[i].value.at != args[j].value.at)
+        continue;
+      const auto joined = joined_total(*a, *b);
+      if (!joined) continue;
+      args[i].value.term = terms_.intern(*joined);
+      args.erase(args.begin() + int64_t(j));
+      j = i;  // it may join others now
+    }
+}
+
+std::optional<Term> Algebra::joined_total(const Term& a, const Term& b) {
+  if (a.rank != b.rank || a.reduced.size() != b.reduced.size() || a.type != b.type) return std::nullopt;
+  const Case &one = a.body[0], &other = b.body[0];
+  if (!(one.value == other.value) || one.where.cuts != other.where.cuts) return std::nullopt;
+  std::optional<size_t> along;
+  for (size_t d = 0; d < one.where.box.size(); ++d) {
+    if (one.where.box[d] == other.where.box[d]) continue;
+    if (along || d >= a.reduced.size()) return std::nullopt;
+    along = d;
+  }
+  if (!along) return std::nullopt;
+  const Range x = one.where.box[*along], y = other.where.box[*along];
+  if (x.step != 1 || y.step != 1 || (x.hi + 1 != y.lo && y.hi + 1 != x.lo)) return std::nullopt;
+  Term joined = a;
+  joined.spelled.clear();
+  joined.body[0].where.box[*along] = {std::min(x.lo, y.lo), std::max(x.hi, y.hi), 1};
+  joined.reduced[*along] = joined.body[0].where.box[*along];
+  return joined;
+}
+
 Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   std::vector<Argument> flat;
   std::vector<uint64_t> spelled;
@@ -349,6 +390,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
     add(arg.value, arg.factor);
   }
   std::erase_if(flat, [](const Argument& arg) { return arg.factor == 0; });
+  join_totals(flat);
   if (std::isinf(number) || std::isnan(number)) return Value::of(number);
   if (flat.empty()) return Value::of(number);
   if (flat.size() == 1 && number == 0) return product({flat[0].value}, flat[0].factor, type);

@@ -74,6 +74,8 @@ class Algebra {
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.
   bool enumerate(const Value& formula, const Region& where, Cases& into);
+  void join_totals(std::vector<Argument>& args);
+  static std::optional<Term> joined_total(const Term& a, const Term& b);
   Value named(const Value& value, Coordinates& coordinates);
   std::optional<double> evaluate(TermId term, const std::vector<int64_t>& at);
   std::optional<double> evaluate_reduction(const Term& term, const std::vector<int64_t>& at);

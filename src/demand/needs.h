@@ -177,6 +177,8 @@ class Needs {
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
   void price(Network& network, TermId owner, Results& results);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
+  static double box_points(const Region& box, uint64_t variables);
+  static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
   double cheapest_order(const Network& network, const std::vector<size_t>& inner);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;

@@ -248,6 +248,25 @@ void Needs::settle_pairs() {
   }
 }
 
+// Of a box, as far as these variables go.
+double Needs::box_points(const Region& box, uint64_t variables) {
+  double total = 1;
+  for (; variables != 0; variables &= variables - 1)
+    total *= double(box.box[size_t(std::countr_zero(variables))].count());
+  return total;
+}
+
+// The variables that forms are, each by itself; nothing if one of them is more than that.
+std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
+  uint64_t set = 0;
+  for (const Form& form : forms) {
+    if (form.is_constant()) continue;
+    if (form.terms.size() != 1 || !index::is_variable(form.terms[0].first)) return std::nullopt;
+    set |= bit(form.terms[0].first);
+  }
+  return set;
+}
+
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner) {
   const size_t n = inner.size();
   std::map<uint64_t, double> counted;
@@ -270,6 +289,7 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
           more = true;
         }
     }
+    if (network.region.is_box()) return box_points(network.region, variables);
     const auto [at, added] = counted.try_emplace(variables, 0);
     if (!added) return at->second;
     std::vector<Form> forms;
@@ -343,8 +363,12 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
         std::vector<Form> forms = forms_of(a);
         const std::vector<Form> others = forms_of(b);
         forms.insert(forms.end(), others.begin(), others.end());
-        const auto mapped = index::image(network.region, forms, atoms_);
-        if (!mapped.empty()) products = std::min(products, count(mapped));
+        if (const auto plain = plain_variables(forms); plain && network.region.is_box()) {
+          products = std::min(products, box_points(network.region, *plain));
+        } else {
+          const auto mapped = index::image(network.region, forms, atoms_);
+          if (!mapped.empty()) products = std::min(products, count(mapped));
+        }
       }
       cost[s] = std::min(cost[s], cost[a] + cost[b] + products);
     }

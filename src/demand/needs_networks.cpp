@@ -351,7 +351,7 @@ void Needs::parts_of(const Value& value, const Region& region, std::vector<Value
 // x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
 bool Needs::distribute(const Network& network, TermId owner, Results& results) {
   constexpr size_t most_parts = 64;
-  if (network.summed == 0 || network.distributed > 1) return false;
+  if (network.summed == 0 || network.distributed > 1 || tier_ == Tier::unfused) return false;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Value value = network.factors[i].value;
     if (network.factors[i].formula || !value.is_element() || uses_[value.term] > 1) continue;
