@@ -43,8 +43,22 @@ bool has_below(const Value& value, uint32_t limit, const Atoms& atoms) {
 Region free_part(const Region& region, uint32_t reduced, std::span<const Form> shift, Atoms& atoms) {
   Region result;
   result.box.assign(region.box.begin() + reduced, region.box.end());
-  for (const Form& cut : region.cuts)
-    if (!has_below(cut, reduced, atoms)) result.cut(atoms.compose(cut, shift, {}), atoms);
+  for (const Form& cut : region.cuts) {
+    // At its best, as far as the reduced variables go: elsewhere there is nothing to reduce.
+    Form best = Form::of(cut.constant);
+    bool plain = true;
+    for (const auto& [atom, coefficient] : cut.terms) {
+      bool inside = false;
+      atoms.for_each_variable_of(atom, [&](index::AtomId variable) { inside |= variable < reduced; });
+      if (!inside)
+        best.terms.emplace_back(atom, coefficient);
+      else if (index::is_variable(atom))
+        best.constant += coefficient * (coefficient > 0 ? region.box[atom].hi : region.box[atom].lo);
+      else
+        plain = false;
+    }
+    if (plain) result.cut(atoms.compose(best, shift, {}), atoms);
+  }
   return result;
 }
 

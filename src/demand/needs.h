@@ -179,6 +179,8 @@ class Needs {
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
+  static std::vector<int64_t> product_key(const Network& network, const std::vector<size_t>& inner, size_t subset,
+                                          uint64_t variables);
   double cheapest_order(const Network& network, const std::vector<size_t>& inner);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;
@@ -221,6 +223,7 @@ class Needs {
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
   std::map<std::array<uint64_t, 4>, Total> totals_;
+  std::set<std::vector<int64_t>> made_before_;  // products of several factors on the way to sums
   struct Written {
     std::vector<Region> regions;
     double bits = 0;

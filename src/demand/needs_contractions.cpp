@@ -341,7 +341,7 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
   const auto from_start = [&](size_t side) { return std::popcount(side) == 1 || (side & ~known) == 0; };
   for (size_t s = 1; s < subsets; ++s) {
     if (std::popcount(s) < 2) continue;
-    if ((s & ~known) == 0) {
+    if ((s & ~known) == 0 || (s + 1 < subsets && made_before_.contains(product_key(network, inner, s, all[s])))) {
       cost[s] = 0;
       continue;
     }
@@ -373,7 +373,28 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
       cost[s] = std::min(cost[s], cost[a] + cost[b] + products);
     }
   }
+  if (counting_ && n > 2)
+    for (size_t s = 1; s + 1 < subsets; ++s)
+      if (std::popcount(s) > 1) made_before_.insert(product_key(network, inner, s, all[s]));
   return cost[subsets - 1];
+}
+
+// Which factors, over which ranges: sums of one program may share what they make on the way.
+std::vector<int64_t> Needs::product_key(const Network& network, const std::vector<size_t>& inner, size_t subset,
+                                        uint64_t variables) {
+  std::vector<int64_t> key;
+  for (size_t i = 0; i < inner.size(); ++i)
+    if ((subset >> i & 1) != 0) {
+      const Value& value = network.factors[inner[i]].value;
+      key.push_back(value.is_element() ? int64_t(value.term) : -1);
+    }
+  std::sort(key.begin(), key.end());
+  std::vector<Range> ranges;
+  for (size_t v = 0; v < network.region.box.size(); ++v)
+    if ((variables & bit(v)) != 0) ranges.push_back(network.region.box[v]);
+  std::sort(ranges.begin(), ranges.end());
+  for (const Range& range : ranges) key.insert(key.end(), {range.lo, range.hi, range.step});
+  return key;
 }
 
 }  // namespace lightline::demand
