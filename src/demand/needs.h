@@ -100,6 +100,7 @@ class Needs {
   // The element that a function of one variable is of, and whether it has a transcendental on the way.
   struct Root {
     TermId term = no_term;
+    std::vector<Form> at;  // over the coordinates of the function
     bool transcendental = false;
     int steps = 0;
   };

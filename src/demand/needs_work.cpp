@@ -220,28 +220,30 @@ void Needs::find_wanted_widths(const std::vector<bool>& reached) {
 Needs::Root Needs::root_of(TermId id) {
   if (rooted_[id]) return roots_[id];
   rooted_[id] = true;
-  Root root{id, false, 0};
   const Term& made = term(id);
+  Root root{id, {}, false, 0};
+  for (uint32_t c = 0; c < made.rank; ++c) root.at.push_back(Form::variable(c));
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   if (scalar) {
-    TermId only = no_term;
-    bool transcendental = made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0;
-    bool plain = true;
-    int steps = 1;
+    Root only;
+    only.transcendental = made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0;
+    only.steps = 1;
+    bool one = true;
     for (const Argument& arg : made.args) {
       if (arg.value.is_number()) continue;
-      plain = plain && arg.value.is_element();
-      if (!plain) break;
-      // The same element everywhere: coordinates in their order, without a shift
-      for (size_t c = 0; c < arg.value.at.size() && plain; ++c)
-        plain = arg.value.at[c] == Form::variable(index::AtomId(c));
+      one = one && arg.value.is_element();
+      if (!one) break;
       const Root inner = root_of(arg.value.term);
-      plain = plain && arg.value.at.size() == made.rank && (only == no_term || only == inner.term);
-      only = inner.term;
-      transcendental |= inner.transcendental;
-      steps += inner.steps;
+      algebra_.box.clear();
+      std::vector<Form> at;
+      for (const Form& form : inner.at) at.push_back(atoms_.compose(form, arg.value.at, {}));
+      one = only.term == no_term || (only.term == inner.term && only.at == at);
+      only.term = inner.term;
+      only.at = std::move(at);
+      only.transcendental |= inner.transcendental;
+      only.steps += inner.steps;
     }
-    if (plain && only != no_term) root = {only, transcendental, steps};
+    if (one && only.term != no_term) root = std::move(only);
   }
   return roots_[id] = root;
 }
@@ -306,9 +308,7 @@ void Needs::count_call(TermId id) {
   }
   if (root.term != id && root.steps > 1) {
     // What is in between is not computed for this.
-    std::vector<Form> at;
-    for (uint32_t c = 0; c < made.rank; ++c) at.push_back(Form::variable(c));
-    for (const Region& region : regions) need(Value::element(root.term, at, term(root.term).width), region);
+    for (const Region& region : regions) need(Value::element(root.term, root.at, term(root.term).width), region);
     return;
   }
   const auto way = made.function == Function::select ? branch(made.args[0].value) : std::nullopt;
