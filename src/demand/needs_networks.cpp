@@ -359,10 +359,11 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     std::vector<Value> parts;
     parts_of(value, network.region, parts);
     const bool makes_products = std::any_of(parts.begin(), parts.end(), [&](const Value& part) {
-      if (!part.is_element() || uses_[part.term] > 1) return false;
+      if (!part.is_element()) return false;
       const Term& made = term(part.term);
       return (made.kind == TermKind::product && is_outer_product(made)) ||
-             (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1);
+             (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1 &&
+              uses_[part.term] <= 1);
     });
     if (parts.size() > most_parts || !makes_products) continue;
     Network rest = network;
@@ -376,14 +377,14 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
       Network alone = rest;  // what the part takes by itself
       alone.factors.clear();
       alone.summed = 0;
-      if (part.is_element() && made.kind == TermKind::product && uses_[part.term] <= 1) {
+      if (part.is_element() && made.kind == TermKind::product) {
         algebra_.box = network.region.box;
         for (const Argument& arg : made.args) {
           const Value factor = algebra_.moved(arg.value, part.at);
           add_factor(one, factor);
           add_factor(alone, factor);
         }
-        if (is_outer_product(made)) own += products_of(alone);
+        if (is_outer_product(made) && uses_[part.term] <= 1) own += products_of(alone);
       } else {
         if (part.is_element() && made.kind == TermKind::reduce && made.reducer == Reducer::sum &&
             uses_[part.term] <= 1 && made.body.size() == 1 && alone.region.box.size() + made.reduced.size() <= 60) {
@@ -397,7 +398,6 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
       if (one.factors.size() > most_factors) return false;
       networks.push_back(std::move(one));
     }
-    if (own == 0) continue;
     const double together = products_of(network) + own;
     for (const Network& one : networks) apart += products_of(one);
     if (apart >= together) continue;
