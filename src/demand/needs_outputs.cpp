@@ -35,6 +35,7 @@ void Needs::need_outputs() {
   }
   std::stable_sort(returned.begin(), returned.end(),
                    [](const Returned& a, const Returned& b) { return a.points > b.points; });
+  std::map<ArrayId, double> written;  // elements of arrays
   for (const auto& [output, points] : returned) {
     const DType type = program.arrays[output->array].dtype;
     if (inputs.contains(storage(output->array))) continue;
@@ -75,11 +76,11 @@ void Needs::need_outputs() {
         fresh = true;
         continue;
       }
-      Written& written = written_[one.value.term];
-      written.bits = std::max<double>(written.bits, bits(type));
-      const double before = written.regions.empty() ? 0 : count(written.regions);
-      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(written.regions, std::move(region));
-      fresh |= count(written.regions) > before;
+      Written& places = written_[one.value.term];
+      places.bits = std::max<double>(places.bits, bits(type));
+      const double known = places.regions.empty() ? 0 : count(places.regions);
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(places.regions, std::move(region));
+      fresh |= count(places.regions) > known;
     }
     // A view that repeats elements returns them once.
     if (view[output->array] != nullptr) {
@@ -91,6 +92,12 @@ void Needs::need_outputs() {
       own = std::min(own, elements);
     }
     if (!fresh) continue;
+    // Views of one array are written once.
+    double& before = written[storage(output->array)];
+    double most = 1;
+    for (const int64_t extent : program.arrays[storage(output->array)].shape) most *= double(extent);
+    own = std::max(0.0, std::min(own, most - before));
+    before += own;
     output_bytes += bytes_of(type, own);
     if (tier_ == Tier::unfused) returned_bytes_[form_.groups[storage(output->array)]] += bytes_of(type, own);
   }
