@@ -235,14 +235,16 @@ const lightline_tensor* lightline_output(const lightline_outputs* outputs, size_
 void lightline_free_outputs(lightline_outputs* outputs) { delete outputs; }
 
 lightline_status lightline_validate(const char* file, const char* options, char** json, char** error) {
-  bool agrees = true;
+  std::string differences;
   const lightline_status status = border(error, [&]() -> Status {
     LL_DO(clear(json));
     LL_DO(require(file != nullptr));
     LL_TRY(const api::ValidateOptions chosen, api::parse_validate_options(text_or_empty(options)));
     LL_TRY(const auto report, api::validate(file, chosen, [](const std::string&) {}));
-    agrees = report.agrees();
+    if (!report.agrees()) differences = to_summary(report);
     return hand_over(to_json(report), json);
   });
-  return status == LIGHTLINE_OK && !agrees ? LIGHTLINE_NO : status;
+  if (status != LIGHTLINE_OK || differences.empty()) return status;
+  if (error != nullptr) *error = copied(differences);
+  return LIGHTLINE_NO;
 }

@@ -1,16 +1,20 @@
 // The C interface, called as a C program calls it; tests/api/c_program.c shows that the header is C.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api/lightline.h"
+#include "base/file.h"
 #include "base/temporary_folder.h"
+#include "base/tensor_io.h"
 
 namespace {
 
@@ -184,6 +188,58 @@ TEST(CInterface, SizesBeyondMemoryAreErrors) {
   EXPECT_EQ(error.str(), "error: a size is larger than memory can be");
 }
 
+// Sets a variable of the environment until its end.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// A framework that adds 4 numbers to themselves and says that this came out.
+std::string framework(const std::string& folder, double result) {
+  lightline::NamedTensors tensors;
+  tensors.emplace_back("in.arg0", lightline::Tensor(lightline::DType::f32, {4}));
+  tensors.emplace_back("out.0", lightline::Tensor(lightline::DType::f32, {4}));
+  for (int64_t i = 0; i < 4; ++i) tensors[0].second.set_f64(i, 1);
+  for (int64_t i = 0; i < 4; ++i) tensors[1].second.set_f64(i, result);
+  EXPECT_TRUE(lightline::write_tensors(folder + "/tensors.safetensors", tensors).ok());
+  const std::string program =
+      "module @f {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "    %0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }\n}\n";
+  EXPECT_TRUE(lightline::write_file(folder + "/program_stablehlo.mlir", program).ok());
+  const std::string script = "#!/bin/sh\ncp " + folder + "/*.* \"$4\"\n";  // -m lightline.validate FILE FOLDER
+  EXPECT_TRUE(lightline::write_file(folder + "/python", script).ok());
+  EXPECT_EQ(chmod((folder + "/python").c_str(), 0700), 0);
+  return folder + "/python";
+}
+
+TEST(CInterface, ValidationSaysYesOrNoAndWhy) {
+  const auto folder = lightline::TemporaryFolder::make();
+  ASSERT_TRUE(folder.ok());
+  const auto validate = [&](double result, Text& json, Text& error) {
+    const Variable python("LIGHTLINE_PYTHON", framework(folder->path(), result));
+    return lightline_validate("f.py", R"({"backend": "interp"})", &json.text, &error.text);
+  };
+  Text agreed, nothing, differs, why;
+  EXPECT_EQ(validate(2, agreed, nothing), LIGHTLINE_OK) << nothing.str();
+  EXPECT_THAT(agreed.str(), testing::HasSubstr("\"agrees\": true"));
+  EXPECT_EQ(nothing.text, nullptr);
+  EXPECT_EQ(validate(3, differs, why), LIGHTLINE_NO);
+  EXPECT_THAT(differs.str(), testing::HasSubstr("\"agrees\": false"));
+  EXPECT_THAT(why.str(),
+              testing::StartsWith("f.py: does not agree with the framework (seed 0)\nstablehlo form, interp, "));
+  EXPECT_THAT(why.str(), testing::Not(testing::EndsWith("\n")));
+}
+
 TEST(CInterface, ErrorsDoNotQuoteAllOfALongInput) {
   const std::string text =
       "program p(x: f32[4]) -> (y) {\n  y: f32[4] = for i: " + std::string(3000000, 'q') + "[i]\n}\n";
@@ -199,9 +255,7 @@ TEST(CInterface, ErrorsDoNotQuoteAllOfALongInput) {
 TEST(CInterface, ThreadsCompileSideBySide) {
   const auto folder = lightline::TemporaryFolder::make();
   ASSERT_TRUE(folder.ok());
-  const char* before = std::getenv("LIGHTLINE_CACHE");
-  const std::string kept = before == nullptr ? "" : before;
-  setenv("LIGHTLINE_CACHE", folder->path().c_str(), 1);
+  const Variable cache("LIGHTLINE_CACHE", folder->path());
   const Program program(scale);
   const std::vector<float> values(6, 1);
   const int64_t shape[] = {2, 3};
@@ -217,7 +271,6 @@ TEST(CInterface, ThreadsCompileSideBySide) {
       lightline_free_outputs(outputs);
     });
   for (std::thread& thread : threads) thread.join();
-  before == nullptr ? unsetenv("LIGHTLINE_CACHE") : setenv("LIGHTLINE_CACHE", kept.c_str(), 1);
   EXPECT_THAT(errors, testing::Each(""));
 }
 
