@@ -116,10 +116,17 @@ TEST(CInterface, MistakesComeWithTheirWords) {
     return error.str();
   };
   EXPECT_THAT(analyze_error("[]"), testing::HasSubstr("the options are not a JSON object"));
-  EXPECT_THAT(analyze_error("{\"math\": \"f32\"}"), testing::HasSubstr("'f32' is not a math"));
+  EXPECT_THAT(analyze_error("{\"math\": \"f32\"}"),
+              testing::HasSubstr("option 'math': 'f32' is not one of strict, tf32, fast16"));
   EXPECT_THAT(analyze_error("{\"arhc\": \"H200\"}"), testing::HasSubstr("did you mean 'arch'?"));
   EXPECT_THAT(analyze_error("{\"warm\": 1}"), testing::HasSubstr("option 'warm' is not true or false"));
   EXPECT_THAT(analyze_error("{\"top\": -1}"), testing::HasSubstr("option 'top' is not a whole number"));
+  EXPECT_THAT(analyze_error("{\"top\": 1000001}"),
+              testing::HasSubstr("option 'top': 1000001 is not within 0 to 1000000"));
+  EXPECT_THAT(analyze_error("{\"measured\": 0}"),
+              testing::HasSubstr("option 'measured': 0 is not within 1e-09 to 1000000000000"));
+  EXPECT_THAT(analyze_error("{\"measured\": 1e308}"), testing::HasSubstr("option 'measured': 1e+308 is not within"));
+  EXPECT_THAT(analyze_error("{\"clock\": \"\"}"), testing::HasSubstr("option 'clock': the value is empty"));
   EXPECT_THAT(analyze_error("{\"arch\": \"H2000000\"}"), testing::HasSubstr("H2000000"));
   EXPECT_THAT(analyze_error("{\"retype\": \"f32\"}"), testing::HasSubstr("does not name two float types"));
   EXPECT_THAT(analyze_error("{\"measured\": }"), testing::HasSubstr("the options are not a JSON object, see byte 14"));
@@ -153,7 +160,7 @@ TEST(CInterface, RefusesInputsThatDoNotFit) {
   const std::vector<float> six(6);
   EXPECT_THAT(error_of({"x", "f32", 2, wrong, six.data(), 24}), testing::HasSubstr("[3, 2]"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, six.data(), 24}, R"({"backend": "cuda"})"),
-              testing::HasSubstr("'cuda' is not a backend"));
+              testing::HasSubstr("option 'backend': 'cuda' is not one of interp, c"));
   lightline_outputs* outputs = nullptr;
   Text missing, twice;
   EXPECT_EQ(lightline_run(program.program, nullptr, nullptr, 0, &outputs, &missing.text), LIGHTLINE_BAD_INPUT);
@@ -179,13 +186,6 @@ TEST(CInterface, NullArgumentsAreErrors) {
   lightline_free_program(nullptr);
   lightline_free_outputs(nullptr);
   lightline_free_text(nullptr);
-}
-
-TEST(CInterface, SizesBeyondMemoryAreErrors) {
-  lightline_program* program = nullptr;
-  Text error;
-  EXPECT_EQ(lightline_parse("test.lir", scale, SIZE_MAX, &program, &error.text), LIGHTLINE_BAD_INPUT);
-  EXPECT_EQ(error.str(), "error: a size is larger than memory can be");
 }
 
 // Sets a variable of the environment until its end.
@@ -238,6 +238,13 @@ TEST(CInterface, ValidationSaysYesOrNoAndWhy) {
   EXPECT_THAT(why.str(),
               testing::StartsWith("f.py: does not agree with the framework (seed 0)\nstablehlo form, interp, "));
   EXPECT_THAT(why.str(), testing::Not(testing::EndsWith("\n")));
+}
+
+TEST(CInterface, SizesBeyondMemoryAreErrors) {
+  lightline_program* program = nullptr;
+  Text error;
+  EXPECT_EQ(lightline_parse("test.lir", scale, SIZE_MAX, &program, &error.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(error.str(), "error: a size is larger than memory can be");
 }
 
 TEST(CInterface, ErrorsDoNotQuoteAllOfALongInput) {
