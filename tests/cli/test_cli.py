@@ -142,6 +142,13 @@ def test_numbers_are_decimal() -> None:
     assert "seed 10\n" in lightline("run", MATMUL, "--seed", "010").stdout
 
 
+def test_import_takes_no_loops(add: Path) -> None:
+    add.write_text("# What it is.\n\n" + add.read_text())
+    result = lightline("import", add)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"{add}: error: this is a loop program already\n")
+
+
 def test_a_full_disk_is_noticed() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
