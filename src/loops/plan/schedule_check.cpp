@@ -290,10 +290,11 @@ bool FoldedReads::reads(StatementId reader, ArrayId wanted) const {
   while (!pending.empty() && !found) {
     const StatementId at = pending.back();
     pending.pop_back();
-    for_each_array_read(program_, table_[at], [&](ArrayId array) {
+    for_each_array_read(program_, table_[at], [&](ArrayId array, Reading how) {
       const StatementId definition = table_.definition_of(array);
-      found |= array == wanted;
-      if (definition == none || seen[definition] || !is_folded_[definition]) return;
+      const bool is_computed_here = how == Reading::by_element && definition != none && is_folded_[definition];
+      found |= array == wanted && !is_computed_here;
+      if (!is_computed_here || seen[definition]) return;
       seen[definition] = true;
       pending.push_back(definition);
     });
