@@ -185,6 +185,22 @@ const ByHand by_hand[] = {
     z: for k, i share 2
   }
 })"},
+    {"rows of totals that are one tile", &rows, R"(schedule rows {
+  kernel {
+    top: for i, j
+    e: for i, j share 1
+    total: for i, j share 2
+  }
+  kernel {
+    y: for j, i
+  }
+  kernel {
+    p: for i, k by 18, j, k
+  }
+  kernel {
+    z: for k, i
+  }
+})"},
     {"other orders, unrolled, kernels in another order", &others, R"(schedule others {
   kernel {
     a: for i, j, k
