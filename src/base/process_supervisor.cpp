@@ -120,6 +120,7 @@ class Supervisor {
     program_ = pid_t(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (program_ < 0) fail(plan_, ProcessStep::supervise);
     if (program_ == 0) become_program(plan_, own);
+    held_ = int(syscall(SYS_pidfd_open, program_, 0));
     for (const int fd : {0, 1, 2}) close(fd);
   }
 
@@ -183,19 +184,28 @@ class Supervisor {
     timerfd_settime(deadline_, TFD_TIMER_ABSTIME, &once, nullptr);
   }
 
-  // Takes leave of what else ended. The program stays: while it does, its number can not name another group.
   bool program_has_ended() {
+    if (!is_seen_to_end() && !is_dead()) return false;
+    cpu_seconds_ = cpu_seconds_of(program_);
+    return true;
+  }
+
+  // Takes leave of what else ended. The program stays: while it does, its number can not name another group.
+  bool is_seen_to_end() {
     for (;;) {
       siginfo_t ended = {};
       if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return false;
-      if (ended.si_pid == program_) {
-        cpu_seconds_ = cpu_seconds_of(program_);
-        return true;
-      }
+      if (ended.si_pid == program_) return true;
       int status = 0;
       rusage usage;
       if (wait4(ended.si_pid, &status, WNOHANG, &usage) > 0) note_end(ended.si_pid, status, usage);
     }
+  }
+
+  // Whoever traces the program keeps its end from waitid, but not from its descriptor.
+  bool is_dead() const {
+    pollfd held = {held_, POLLIN, 0};
+    return poll(&held, 1, 0) > 0;
   }
 
   bool has_too_many_processes() {
@@ -204,8 +214,8 @@ class Supervisor {
 
   // Whether there is nobody left to run the program for.
   bool wait_for_news() {
-    pollfd sources[] = {{control, POLLIN, 0}, {signals_, POLLIN, 0}, {deadline_, POLLIN, 0}};
-    poll(sources, 3, plan_.counts_processes ? milliseconds_between_counts : -1);
+    pollfd sources[] = {{control, POLLIN, 0}, {signals_, POLLIN, 0}, {deadline_, POLLIN, 0}, {held_, POLLIN, 0}};
+    poll(sources, 4, plan_.counts_processes ? milliseconds_between_counts : -1);
     signalfd_siginfo signal;
     bool is_over = sources[0].revents != 0;
     while (read(signals_, &signal, sizeof signal) == ssize_t(sizeof signal))
@@ -224,6 +234,7 @@ class Supervisor {
   int signals_ = -1;
   int deadline_ = -1;
   pid_t program_ = -1;
+  int held_ = -1;           // its descriptor, or -1 if the kernel gives none
   double cpu_seconds_ = 0;  // of the program alone, if it ended by itself
   bool has_ended_ = false;  // the program, by itself
   ProcessLimit reached_ = ProcessLimit::none;

@@ -179,6 +179,27 @@ TEST_F(Process, WhatAProgramLeavesBehindEndsWithIt) {
   expect_gone(numbers(result->output));
 }
 
+// A tracer is told first, and need not pass it on.
+TEST_F(Process, AnEndThatATracerHidesIsSeen) {
+  const auto result = run_process(
+      {"python3", "-c",
+       "import ctypes, os, time\n"
+       "seize, program = 0x4206, os.getpid()\n"
+       "ready, tell = os.pipe()\n"
+       "if os.fork() == 0:\n"
+       "  os.setsid()\n"
+       "  ctypes.CDLL(None).ptrace(seize, program, None, None)\n"  // where that is forbidden, nothing is hidden
+       "  os.write(tell, b'1')\n"
+       "  time.sleep(20)\n"
+       "  os._exit(0)\n"
+       "os.read(ready, 1)\n"
+       "os._exit(4)"});
+  if (!result.ok()) GTEST_SKIP() << "there is no python3";
+  EXPECT_EQ(result->exit_status, 4);
+  EXPECT_EQ(result->errors, "");
+  EXPECT_LT(result->seconds, 15);
+}
+
 TEST_F(Process, CpuLimit) {
   const auto result = shell("while :; do :; done", {.seconds = 20, .cpu_seconds = 0.5});
   ASSERT_TRUE(result.ok());
