@@ -37,11 +37,15 @@ Error too_large(const Json::out_of_range& error) {
 class Members {
  public:
   static Result<Members> parse(const std::string& text) {
-    if (text.empty()) return Members(Json::object());
+    if (text.empty()) return Members(Json::object(), {});
     try {
-      Json json = Json::parse(text);
+      std::vector<std::string> names;
+      Json json = Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& name) {
+        if (event == Json::parse_event_t::key && depth == 1) names.push_back(name.get<std::string>());
+        return true;
+      });
       if (!json.is_object()) return Error{ErrorCode::usage, "the options are not a JSON object", "", {}};
-      return Members(std::move(json));
+      return Members(std::move(json), std::move(names));
     } catch (const Json::out_of_range& error) {
       return too_large(error);
     } catch (const Json::parse_error& error) {
@@ -64,7 +68,7 @@ class Members {
          [&](const Json& json) { set(name, rule, json.get<uint64_t>(), value); });
   }
 
-  // An error for what did not fit, and for members that nothing asked for.
+  // An error for what did not fit, for members that nothing asked for, and for those that are there twice.
   Status finish() {
     for (const auto& [name, value] : json_.items()) {
       if (asked_.contains(name)) continue;
@@ -74,12 +78,15 @@ class Members {
                                                              ? fmt::format("there are {}", fmt::join(asked_, ", "))
                                                              : fmt::format("did you mean '{}'?", guess));
     }
+    std::ranges::sort(names_);
+    if (const auto twice = std::ranges::adjacent_find(names_); twice != names_.end())
+      fail(fmt::format("option '{}' is given twice", *twice), "");
     if (error_) return *error_;
     return Ok{};
   }
 
  private:
-  explicit Members(Json json) : json_(std::move(json)) {}
+  Members(Json json, std::vector<std::string> names) : json_(std::move(json)), names_(std::move(names)) {}
 
   template <class Rule>
   void text(const char* name, Rule rule, std::string& value) {
@@ -114,6 +121,7 @@ class Members {
   }
 
   Json json_;
+  std::vector<std::string> names_;  // as they were given
   std::set<std::string> asked_;
   std::optional<Error> error_;
 };

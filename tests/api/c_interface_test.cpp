@@ -135,6 +135,8 @@ TEST(CInterface, MistakesComeWithTheirWords) {
   EXPECT_THAT(analyze_error("{\"arch\": \"H200\xff\"}"),
               testing::HasSubstr("the options are not UTF-8 text, see byte 15"));
   EXPECT_THAT(analyze_error("{\"arch\": \"H200\\u0000\"}"), testing::HasSubstr("option 'arch' holds a zero character"));
+  EXPECT_THAT(analyze_error("{\"top\": 3, \"warm\": true, \"top\": 3}"),
+              testing::HasSubstr("option 'top' is given twice"));
   EXPECT_THAT(analyze_error("{\"arch\\u0000\": \"H200\"}"),
               testing::HasSubstr("the name of an option holds a zero character"));
 }
