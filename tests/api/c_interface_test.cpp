@@ -157,7 +157,9 @@ TEST(CInterface, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(error_of({"x", "f32", 2, shape, &value, 4}), testing::HasSubstr("has 4 bytes, not 24"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, nullptr, 24}), testing::HasSubstr("NULL"));
   EXPECT_THAT(error_of({"x", "f32", 2, nullptr, &value, 24}), testing::HasSubstr("NULL"));
-  EXPECT_THAT(error_of({"x", "f32", -1, shape, &value, 24}), testing::HasSubstr("rank"));
+  for (const int32_t rank : {-1, 1, 3, INT32_MAX})  // `shape` has two extents: more must not be read
+    EXPECT_THAT(error_of({"x", "f32", rank, shape, &value, 24}),
+                testing::HasSubstr("the rank of 'x' is " + std::to_string(rank) + ", not 2"));
   EXPECT_THAT(error_of({"x", "f32", 2, negative, &value, 24}), testing::Not(testing::IsEmpty()));
   const std::vector<float> six(6);
   EXPECT_THAT(error_of({"x", "f32", 2, wrong, six.data(), 24}), testing::HasSubstr("[3, 2]"));
