@@ -83,12 +83,15 @@ Status hand_over(const std::string& value, char** text) {
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
-Result<Tensor> tensor_of(const lightline_tensor& given) {
+// The extents are read only where the caller says that there are as many as declared.
+Result<Tensor> tensor_of(const lightline_tensor& given, const lightline_tensor& declared) {
   const std::string name = text_or_empty(given.name), type = text_or_empty(given.dtype);
   const auto dtype = lightline::dtype_from_name(type);
   if (!dtype)
     return Error{ErrorCode::type, fmt::format("'{}' is not a dtype", type), "such as f32, bf16, i64, bool", {}};
-  if (given.rank < 0) return Error{ErrorCode::shape, fmt::format("the rank of '{}' is negative", name), "", {}};
+  if (given.rank != declared.rank)
+    return Error{
+        ErrorCode::shape, fmt::format("the rank of '{}' is {}, not {}", name, given.rank, declared.rank), "", {}};
   LL_DO(require(given.rank == 0 || given.shape != nullptr));
   LL_DO(require(given.bytes == 0 || given.data != nullptr));
   const lightline::Shape shape(given.shape, given.shape + given.rank);
@@ -120,7 +123,7 @@ Result<std::vector<Tensor>> inputs_by_name(const lightline_program& program, con
     const lightline_tensor* found = find(given, count, input.name);
     if (found == given + count)
       return Error{ErrorCode::name, fmt::format("there is no value for the input '{}'", input.name), "", {}};
-    LL_TRY(Tensor tensor, tensor_of(*found));
+    LL_TRY(Tensor tensor, tensor_of(*found, input));
     ordered.push_back(std::move(tensor));
   }
   return ordered;
@@ -235,14 +238,16 @@ const lightline_tensor* lightline_output(const lightline_outputs* outputs, size_
 void lightline_free_outputs(lightline_outputs* outputs) { delete outputs; }
 
 lightline_status lightline_validate(const char* file, const char* options, char** json, char** error) {
-  bool agrees = true;
+  std::string differences;
   const lightline_status status = border(error, [&]() -> Status {
     LL_DO(clear(json));
     LL_DO(require(file != nullptr));
     LL_TRY(const api::ValidateOptions chosen, api::parse_validate_options(text_or_empty(options)));
     LL_TRY(const auto report, api::validate(file, chosen, [](const std::string&) {}));
-    agrees = report.agrees();
+    if (!report.agrees()) differences = to_summary(report);
     return hand_over(to_json(report), json);
   });
-  return status == LIGHTLINE_OK && !agrees ? LIGHTLINE_NO : status;
+  if (status != LIGHTLINE_OK || differences.empty()) return status;
+  if (error != nullptr) *error = copied(differences);
+  return LIGHTLINE_NO;
 }

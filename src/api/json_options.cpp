@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <string_view>
 
+#include "api/option_rules.h"
 #include "base/nearest.h"
 #include "report/json.h"
 
@@ -37,11 +37,15 @@ Error too_large(const Json::out_of_range& error) {
 class Members {
  public:
   static Result<Members> parse(const std::string& text) {
-    if (text.empty()) return Members(Json::object());
+    if (text.empty()) return Members(Json::object(), {});
     try {
-      Json json = Json::parse(text);
+      std::vector<std::string> names;
+      Json json = Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& name) {
+        if (event == Json::parse_event_t::key && depth == 1) names.push_back(name.get<std::string>());
+        return true;
+      });
       if (!json.is_object()) return Error{ErrorCode::usage, "the options are not a JSON object", "", {}};
-      return Members(std::move(json));
+      return Members(std::move(json), std::move(names));
     } catch (const Json::out_of_range& error) {
       return too_large(error);
     } catch (const Json::parse_error& error) {
@@ -49,30 +53,22 @@ class Members {
     }
   }
 
-  void text(const char* name, std::string& value) {
-    take(name, "a string", &Json::is_string, [&](const Json& json) { value = json.get<std::string>(); });
-    if (has_zero(value)) fail(fmt::format("option '{}' holds a zero character", name), "");
-  }
-  void choice(const char* name, const std::vector<std::string>& choices, std::string& value) {
-    text(name, value);
-    if (std::find(choices.begin(), choices.end(), value) == choices.end())
-      fail(fmt::format("'{}' is not a {}", value, name), fmt::format("there are {}", fmt::join(choices, ", ")));
-  }
+  void text(const char* name, std::string& value) { text(name, rules::any_text, value); }
+  void choice(const char* name, Choice rule, std::string& value) { text(name, rule, value); }
   void flag(const char* name, bool& value) {
     take(name, "true or false", &Json::is_boolean, [&](const Json& json) { value = json.get<bool>(); });
   }
-  void number(const char* name, double least, double greatest, double& value) {
-    take(name, "a number", &Json::is_number, [&](const Json& json) { value = json.get<double>(); });
-    if (!(value >= least && value <= greatest))
-      fail(fmt::format("'{}' is {}, outside of {} to {}", name, value, least, greatest), "");
+  template <class Value>  // double, or one that may be missing
+  void number(const char* name, Number rule, Value& value) {
+    take(name, "a number", &Json::is_number, [&](const Json& json) { set(name, rule, json.get<double>(), value); });
   }
-  void count(const char* name, uint64_t greatest, uint64_t& value) {
+  template <class Value>
+  void count(const char* name, Count rule, Value& value) {
     take(name, "a whole number that is not negative", &Json::is_number_unsigned,
-         [&](const Json& json) { value = json.get<uint64_t>(); });
-    if (value > greatest) fail(fmt::format("'{}' is {}, more than {}", name, value, greatest), "");
+         [&](const Json& json) { set(name, rule, json.get<uint64_t>(), value); });
   }
 
-  // An error for what did not fit, and for members that nothing asked for.
+  // An error for what did not fit, for members that nothing asked for, and for those that are there twice.
   Status finish() {
     for (const auto& [name, value] : json_.items()) {
       if (asked_.contains(name)) continue;
@@ -82,12 +78,32 @@ class Members {
                                                              ? fmt::format("there are {}", fmt::join(asked_, ", "))
                                                              : fmt::format("did you mean '{}'?", guess));
     }
+    std::ranges::sort(names_);
+    if (const auto twice = std::ranges::adjacent_find(names_); twice != names_.end())
+      fail(fmt::format("option '{}' is given twice", *twice), "");
     if (error_) return *error_;
     return Ok{};
   }
 
  private:
-  explicit Members(Json json) : json_(std::move(json)) {}
+  Members(Json json, std::vector<std::string> names) : json_(std::move(json)), names_(std::move(names)) {}
+
+  template <class Rule>
+  void text(const char* name, Rule rule, std::string& value) {
+    take(name, "a string", &Json::is_string, [&](const Json& json) {
+      const auto given = json.get<std::string>();
+      if (has_zero(given)) fail(fmt::format("option '{}' holds a zero character", name), "");
+      set(name, rule, given, value);
+    });
+  }
+
+  template <class Rule, class Given, class Value>
+  void set(const char* name, Rule rule, const Given& given, Value& value) {
+    if (const std::string wrong = complaint(rule, given); !wrong.empty())
+      fail(fmt::format("option '{}': {}", name, wrong), "");
+    else
+      value = Value(given);
+  }
 
   template <class Use>
   void take(const char* name, const char* kind, bool (Json::*fits)() const noexcept, const Use& use) {
@@ -105,6 +121,7 @@ class Members {
   }
 
   Json json_;
+  std::vector<std::string> names_;  // as they were given
   std::set<std::string> asked_;
   std::optional<Error> error_;
 };
@@ -114,50 +131,42 @@ class Members {
 Result<AnalyzeOptions> parse_analyze_options(const std::string& json) {
   LL_TRY(Members members, Members::parse(json));
   AnalyzeOptions options;
-  std::string math = "tf32", ceilings = "nominal", algorithms = "standard";
-  double measured = 0;
-  uint64_t top = options.top;
+  AnalyzeWords words;
   members.text("arch", options.machines.arch);
   members.text("clock", options.machines.clock);
   members.text("retype", options.retype);
-  members.choice("math", {"strict", "tf32", "fast16"}, math);
-  members.choice("ceilings", {"nominal", "measured"}, ceilings);
-  members.choice("algorithms", {"standard", "any"}, algorithms);
+  members.choice("math", rules::math, words.math);
+  members.choice("ceilings", rules::ceilings, words.ceilings);
+  members.choice("algorithms", rules::algorithms, words.algorithms);
   members.flag("values", options.rely_on_values);
   members.flag("warm", options.bound.warm);
-  members.number("measured", 0, 1e12, measured);
-  members.count("top", 1000000, top);
+  members.number("measured", rules::measured, options.measured_ms);
+  members.count("top", rules::top, options.top);
   LL_DO(members.finish());
-  options.bound.math = machine::math_mode_from_name(math);
-  options.bound.any_algorithm = algorithms == "any";
-  options.machines.measured_ceilings = ceilings == "measured";
-  if (measured > 0) options.measured_ms = measured;
-  options.top = size_t(top);
-  return options;
+  return with_words(std::move(options), words);
 }
 
 Result<RunOptions> parse_run_options(const std::string& json) {
   LL_TRY(Members members, Members::parse(json));
+  RunOptions options;
   std::string backend = "interp";
-  uint64_t threads = 0;
-  members.choice("backend", {"interp", "c"}, backend);
-  members.count("threads", 4096, threads);
+  members.choice("backend", rules::backend, backend);
+  members.count("threads", rules::threads, options.threads);
   LL_DO(members.finish());
-  return RunOptions{backend == "c" ? Backend::c : Backend::interpreter, int(threads), 1};
+  options.backend = backend_of(backend);
+  return options;
 }
 
 Result<ValidateOptions> parse_validate_options(const std::string& json) {
   LL_TRY(Members members, Members::parse(json));
   ValidateOptions options;
-  uint64_t workload = 0;
-  members.choice("form", {"training", "core", "both"}, options.form);
-  members.choice("backend", {"interp", "c", "both"}, options.backend);
-  members.number("scale", 1e-4, 1, options.scale);
-  members.count("seed", std::numeric_limits<uint64_t>::max(), options.seed);
-  members.count("workload", 1000000, workload);
+  members.choice("form", rules::validate_form, options.form);
+  members.choice("backend", rules::validate_backend, options.backend);
+  members.number("scale", rules::scale, options.scale);
+  members.count("seed", rules::seed, options.seed);
+  members.count("workload", rules::workload, options.workload);
   members.flag("backward", options.backward);
   LL_DO(members.finish());
-  options.workload = int(workload);
   return options;
 }
 

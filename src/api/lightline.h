@@ -76,7 +76,8 @@ void lightline_free_outputs(lightline_outputs* outputs);
 
 /* ---- validation ---- */
 /* Runs a program of a framework here and there. `options`: NULL, or a JSON object with "form", "backend", "scale",
- * "seed", "workload", "backward". *json gets a document of schema lightline.validate, also with LIGHTLINE_NO. */
+ * "seed", "workload", "backward". *json gets a document of schema lightline.validate, also with LIGHTLINE_NO; *error
+ * then says in words what does not agree. */
 lightline_status lightline_validate(const char* file, const char* options, char** json, char** error);
 
 #ifdef __cplusplus

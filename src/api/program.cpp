@@ -24,6 +24,13 @@ bool is_fixed(const graph::Graph& graph, const graph::Input& input) {
   return input.kind == graph::InputKind::constant || input.kind == graph::InputKind::buffer;
 }
 
+// After blanks and comments.
+bool starts_as_loops(std::string_view text) {
+  size_t at = text.find_first_not_of(" \t\r\n");
+  while (at < text.size() && text[at] == '#') at = text.find_first_not_of(" \t\r\n", text.find('\n', at));
+  return at < text.size() && text.substr(at).starts_with("program ");
+}
+
 }  // namespace
 
 Result<Source> read_source(const std::string& path) {
@@ -49,6 +56,9 @@ Result<Program> load(const Source& source) {
 
 Result<Program> import(const Source& source, ExportForm form) {
   return guarded([&]() -> Result<Program> {
+    if (starts_as_loops(source.text))
+      return Error{
+          ErrorCode::usage, "this is a loop program already", "see lightline check and lightline fmt", {source.name}};
     LL_TRY(graph::Graph graph, frontend::parse_graph(source.text, form, source.name));
     auto lowered = ops::lower(graph);
     if (!lowered.ok()) return in_file(std::move(lowered).error(), source.name);

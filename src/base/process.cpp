@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/descriptor.h"
 #include "base/process_supervisor.h"
@@ -86,7 +86,8 @@ Status check(const Words& command, const ProcessOptions& options) {
     if (name.empty() || name.find('=') != std::string::npos || !is_text(name) || !is_text(value))
       return misuse(fmt::format("'{}' can not be a variable of the environment", name.c_str()));
   if (!is_text(options.folder)) return misuse("the name of a folder holds a zero byte");
-  for (const std::optional<double>& seconds : {options.seconds, options.cpu_seconds})
+  for (const std::optional<double>& seconds :
+       {options.seconds, options.cpu_seconds, std::optional(options.grace_seconds)})
     if (seconds && !(*seconds >= 0)) return misuse(fmt::format("a time limit of {} s makes no sense", *seconds));
   return Ok{};
 }
@@ -214,8 +215,8 @@ class SupervisorProcess {
   int error() const { return pid_ < 0 ? error_ : 0; }
   int socket() const { return socket_.get(); }
   void end_program() { shutdown(socket_.get(), SHUT_WR); }
-  // A program can stop its supervisor, which then keeps no limit.
-  void wake() const { kill(pid_, SIGCONT); }
+  pid_t pid() const { return pid_; }  // its own until wait()
+  void send(int signal) const { kill(pid_, signal); }
   void wait() {
     socket_.close();
     while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
@@ -258,50 +259,58 @@ struct Stream {
   }
 };
 
-// Wakes a supervisor that should have ended the program by now, and again after every such time.
-class Alarm {
+// Steps in for a supervisor that should have ended the program by now: something must keep it stopped. What is below it
+// is killed from here, so that nothing is left to stop it again, and it goes on. What outlasts that is left to itself.
+class Rescue {
  public:
-  explicit Alarm(std::optional<double> seconds) {
-    constexpr double longest = 1e6;
-    if (seconds && *seconds < longest)
-      at_ = Clock::now() + std::chrono::milliseconds(int64_t(*seconds * 1000)) + patience;
+  Rescue(const SupervisorProcess& supervisor, const SupervisorPlan& plan, double grace)
+      : supervisor_(supervisor), grace_(std::max(grace, patience)) {
+    expect_end(plan.start + plan.seconds);
   }
-  void set() { at_ = std::min(at_, Clock::now() + patience); }
-  // For poll: milliseconds, or -1 for ever.
-  int time_left() const {
-    if (at_ == Clock::time_point::max()) return -1;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(at_ - Clock::now());
-    return std::max(0, int(left.count()) + 1);
+  // That the program has ended at this time, or is told to then.
+  void expect_end(double time) {
+    next_ = std::min(next_, time + patience);
+    last_ = std::min(last_, time + grace_);
   }
-  void wake_if_late(const SupervisorProcess& supervisor) {
-    if (Clock::now() < at_) return;
-    supervisor.wake();
-    at_ = Clock::now() + patience;
+  // For poll: milliseconds.
+  int time_left() const { return int(std::clamp((next_ - process_clock()) * 1000 + 1, 0.0, 1e6)); }
+  void step_in_if_late() {
+    const double now = process_clock();
+    if (now < next_) return;
+    if (kill_descendants(supervisor_.pid(), found_, best_process_listing()) == found_.size())
+      found_.resize(found_.size() * 2);  // the dead stay among them until the supervisor goes on
+    has_given_up_ = now >= last_;
+    supervisor_.send(has_given_up_ ? SIGKILL : SIGCONT);
+    next_ = now + between_steps;
   }
+  bool has_given_up() const { return has_given_up_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds patience{500};
-  Clock::time_point at_ = Clock::time_point::max();
+  static constexpr double patience = 0.5, between_steps = 0.02;
+
+  const SupervisorProcess& supervisor_;
+  double grace_;
+  double next_ = std::numeric_limits<double>::infinity(), last_ = next_;
+  std::vector<FoundProcess> found_ = std::vector<FoundProcess>(1024);
+  bool has_given_up_ = false;
 };
 
 // Reads both streams until the supervisor is done.
-Status collect(SupervisorProcess& supervisor, Stream& output, Stream& errors, const ProcessOptions& options) {
-  Alarm alarm(options.seconds);
+Status collect(SupervisorProcess& supervisor, Rescue& rescue, Stream& output, Stream& errors, bool cut_output) {
   bool ending = false;
   for (;;) {
     pollfd sources[] = {
         {supervisor.socket(), POLLIN, 0}, {output.source.get(), POLLIN, 0}, {errors.source.get(), POLLIN, 0}};
-    const int ready = poll(sources, 3, alarm.time_left());
+    const int ready = poll(sources, 3, rescue.time_left());
     if (ready < 0 && errno != EINTR) return system_error("the output of a program can not be waited for", errno);
-    alarm.wake_if_late(supervisor);
+    if (ready > 0 && sources[0].revents != 0) break;
+    rescue.step_in_if_late();
     if (ready <= 0) continue;
-    if (sources[0].revents != 0) break;
     if (sources[1].revents != 0) output.take(SIZE_MAX);
     if (sources[2].revents != 0) errors.take(SIZE_MAX);
-    if (!options.cut_output && !ending && (output.cut || errors.cut)) {
+    if (!cut_output && !ending && (output.cut || errors.cut)) {
       supervisor.end_program();
-      alarm.set();
+      rescue.expect_end(process_clock());
       ending = true;
     }
   }
@@ -337,6 +346,7 @@ Result<ProcessResult> run_process(const Words& command, const ProcessOptions& op
   plan.output = output.theirs.get();
   plan.errors = errors.theirs.get();
   plan.control = control.theirs.get();
+  plan.start = process_clock();
 
   SupervisorProcess supervisor(plan, std::move(control.ours));
   if (supervisor.error() != 0) return not_started(command[0], supervisor.error());
@@ -344,10 +354,14 @@ Result<ProcessResult> run_process(const Words& command, const ProcessOptions& op
   ProcessResult result;
   Stream out{std::move(output.ours), result.output, result.output_cut, options.output_bytes};
   Stream err{std::move(errors.ours), result.errors, result.errors_cut, options.output_bytes};
-  LL_DO(collect(supervisor, out, err, options));
+  Rescue rescue(supervisor, plan, options.grace_seconds);
+  LL_DO(collect(supervisor, rescue, out, err, options.cut_output));
   supervisor.wait();
 
-  const SupervisorReport& report = plan.report;
+  SupervisorReport report = plan.report;
+  if (rescue.has_given_up() && !report.complete)
+    report = {
+        .complete = true, .status = SIGKILL, .limit = ProcessLimit::time, .seconds = process_clock() - plan.start};
   if (!report.complete || report.failed != ProcessStep::none) return failure(report, command[0], options);
   const bool too_much = !options.cut_output && (result.output_cut || result.errors_cut);
   result.limit = too_much ? ProcessLimit::output : report.limit;

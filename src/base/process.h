@@ -21,7 +21,8 @@ struct ProcessOptions {
   std::optional<uint64_t> memory_bytes;                          // address space of each process
   std::optional<uint32_t> descendants;                           // processes below the program at any one time
   uint64_t output_bytes = uint64_t(64) << 20;                    // of each stream
-  bool cut_output = false;  // more than output_bytes does not end it: the rest is read and dropped
+  double grace_seconds = 30;  // for what is to end and does not; then the call returns all the same
+  bool cut_output = false;    // more than output_bytes does not end it: the rest is read and dropped
 };
 
 // Memory is not among them: allocations fail, and what the program then does is its own affair.

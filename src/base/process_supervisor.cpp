@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,13 +22,7 @@ namespace lightline {
 namespace {
 
 constexpr int control = 3;  // where supervise() puts the socket
-constexpr double seconds_between_counts = 0.02;
-
-double now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
+constexpr int milliseconds_between_counts = 20;
 
 timespec to_timespec(double seconds) { return {time_t(seconds), long((seconds - std::floor(seconds)) * 1e9)}; }
 
@@ -113,27 +108,29 @@ class Supervisor {
     sigaddset(&awaited, SIGCHLD);
     sigaddset(&awaited, SIGTERM);
     signals_ = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (signals_ < 0) fail(plan_, ProcessStep::supervise);
+    deadline_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (signals_ < 0 || deadline_ < 0) fail(plan_, ProcessStep::supervise);
     listing_ = best_process_listing();
     release_forked_heap();
   }
 
   void start() {
-    start_ = now();
+    set_deadline();
     const pid_t own = getpid();
     program_ = pid_t(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (program_ < 0) fail(plan_, ProcessStep::supervise);
     if (program_ == 0) become_program(plan_, own);
+    held_ = int(syscall(SYS_pidfd_open, program_, 0));
     for (const int fd : {0, 1, 2}) close(fd);
   }
 
   // Until the program ends or has to.
   void watch() {
-    while (!program_has_ended()) {
-      if (now() - start_ >= plan_.seconds) {
-        reached_ = ProcessLimit::time;
-        return;
-      }
+    for (;;) {
+      has_ended_ = program_has_ended();
+      plan_.report.seconds = process_clock() - plan_.start;
+      if (plan_.report.seconds >= plan_.seconds) reached_ = ProcessLimit::time;
+      if (has_ended_ || reached_ == ProcessLimit::time) return;
       if (plan_.counts_processes && has_too_many_processes()) {
         reached_ = ProcessLimit::descendants;
         return;
@@ -165,8 +162,8 @@ class Supervisor {
     const bool killed = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGKILL;
     const bool stopped = WIFSIGNALED(plan_.report.status) && WTERMSIG(plan_.report.status) == SIGXCPU;
     const bool used_up = plan_.cpu_seconds != RLIM_INFINITY && cpu_seconds_ >= double(plan_.cpu_seconds);
-    if (reached_ != ProcessLimit::none)
-      plan_.report.limit = killed ? reached_ : ProcessLimit::none;  // it may have ended by itself in the same moment
+    if (reached_ == ProcessLimit::time || (reached_ == ProcessLimit::descendants && killed))
+      plan_.report.limit = reached_;
     else if (used_up && (stopped || killed))
       plan_.report.limit = ProcessLimit::cpu_time;
     plan_.report.complete = true;
@@ -179,19 +176,36 @@ class Supervisor {
       fail(plan_, ProcessStep::supervise);
   }
 
-  // Takes leave of what else ended. The program stays: while it does, its number can not name another group.
+  // A point in time, not a span: whoever stops us meanwhile gains nothing.
+  void set_deadline() {
+    constexpr double longest = 1e9;
+    if (plan_.seconds >= longest) return;
+    const itimerspec once{{0, 0}, to_timespec(plan_.start + plan_.seconds)};
+    timerfd_settime(deadline_, TFD_TIMER_ABSTIME, &once, nullptr);
+  }
+
   bool program_has_ended() {
+    if (!is_seen_to_end() && !is_dead()) return false;
+    cpu_seconds_ = cpu_seconds_of(program_);
+    return true;
+  }
+
+  // Takes leave of what else ended. The program stays: while it does, its number can not name another group.
+  bool is_seen_to_end() {
     for (;;) {
       siginfo_t ended = {};
       if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return false;
-      if (ended.si_pid == program_) {
-        cpu_seconds_ = cpu_seconds_of(program_);
-        return true;
-      }
+      if (ended.si_pid == program_) return true;
       int status = 0;
       rusage usage;
       if (wait4(ended.si_pid, &status, WNOHANG, &usage) > 0) note_end(ended.si_pid, status, usage);
     }
+  }
+
+  // Whoever traces the program keeps its end from waitid, but not from its descriptor.
+  bool is_dead() const {
+    pollfd held = {held_, POLLIN, 0};
+    return poll(&held, 1, 0) > 0;
   }
 
   bool has_too_many_processes() {
@@ -200,11 +214,8 @@ class Supervisor {
 
   // Whether there is nobody left to run the program for.
   bool wait_for_news() {
-    double seconds = plan_.seconds - (now() - start_);
-    if (plan_.counts_processes) seconds = std::min(seconds, seconds_between_counts);
-    const timespec time = to_timespec(std::clamp(seconds, 0.0, 1e6));
-    pollfd sources[] = {{control, POLLIN, 0}, {signals_, POLLIN, 0}};
-    ppoll(sources, 2, &time, nullptr);
+    pollfd sources[] = {{control, POLLIN, 0}, {signals_, POLLIN, 0}, {deadline_, POLLIN, 0}, {held_, POLLIN, 0}};
+    poll(sources, 4, plan_.counts_processes ? milliseconds_between_counts : -1);
     signalfd_siginfo signal;
     bool is_over = sources[0].revents != 0;
     while (read(signals_, &signal, sizeof signal) == ssize_t(sizeof signal))
@@ -216,19 +227,27 @@ class Supervisor {
     plan_.report.peak_bytes = std::max(plan_.report.peak_bytes, uint64_t(usage.ru_maxrss) * 1024);
     if (ended != program_) return;
     plan_.report.status = status;
-    plan_.report.seconds = now() - start_;
+    if (!has_ended_) plan_.report.seconds = process_clock() - plan_.start;
   }
 
   SupervisorPlan& plan_;
   int signals_ = -1;
+  int deadline_ = -1;
   pid_t program_ = -1;
-  double start_ = 0;
+  int held_ = -1;           // its descriptor, or -1 if the kernel gives none
   double cpu_seconds_ = 0;  // of the program alone, if it ended by itself
+  bool has_ended_ = false;  // the program, by itself
   ProcessLimit reached_ = ProcessLimit::none;
   ProcessListing listing_ = ProcessListing::children;
 };
 
 }  // namespace
+
+double process_clock() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
 
 void supervise(SupervisorPlan& plan) {
   Supervisor supervisor(plan);

@@ -38,6 +38,7 @@ struct SupervisorPlan {
   int output = -1;
   int errors = -1;
   int control = -1;  // a socket: its end tells either side that the other is gone or has had enough
+  double start = 0;  // when the call began, by process_clock
   double seconds = std::numeric_limits<double>::infinity();
   uint64_t cpu_seconds = RLIM_INFINITY;
   uint64_t memory_bytes = RLIM_INFINITY;
@@ -46,6 +47,8 @@ struct SupervisorPlan {
   std::span<FoundProcess> found;  // room for more than that
   SupervisorReport report;
 };
+
+double process_clock();  // in seconds, the same for all processes
 
 // Runs in a fork of ours that has all signals blocked.
 [[noreturn]] void supervise(SupervisorPlan& plan);

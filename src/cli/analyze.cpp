@@ -11,38 +11,17 @@ namespace {
 
 struct Options {
   std::string file;
-  std::string arch = "H200";
-  std::string math = "tf32";
-  std::string retype;
-  std::string clock;
-  std::string ceilings = "nominal";
   std::string form = "training";
-  std::string algorithms = "standard";
-  bool values = false;
-  bool warm = false;
-  double measured = 0;
-  size_t top = 10;
+  api::AnalyzeOptions analyze;
+  api::AnalyzeWords words;
   bool json = false;
 };
-
-api::AnalyzeOptions analyze_options(const Options& options) {
-  api::AnalyzeOptions chosen;
-  chosen.machines = {options.arch, options.clock, options.ceilings == "measured"};
-  chosen.bound.math = machine::math_mode_from_name(options.math);
-  chosen.bound.any_algorithm = options.algorithms == "any";
-  chosen.bound.warm = options.warm;
-  chosen.retype = options.retype;
-  chosen.rely_on_values = options.values;
-  if (options.measured > 0) chosen.measured_ms = options.measured;
-  chosen.top = options.top;
-  return chosen;
-}
 
 // `lines`: one JSON object per line, with what a corpus entry carries.
 Status analyze_program(const api::Source& source, const std::string& carried,
                        const std::vector<machine::Machine>& machines, const Options& options, bool lines) {
   LL_TRY(const api::Program program, api::load(source));
-  LL_TRY(const api::Analysis analysis, api::analyze(program, analyze_options(options)));
+  LL_TRY(const api::Analysis analysis, api::analyze(program, api::with_words(options.analyze, options.words)));
   for (const std::string& line : analysis.notes()) note(fmt::format("{}: {}", source.name, line));
   for (const machine::Machine& machine : machines) {
     LL_TRY(const std::string text,
@@ -54,7 +33,7 @@ Status analyze_program(const api::Source& source, const std::string& carried,
 }
 
 int analyze(const Options& options) {
-  const auto machines = api::find_machines(analyze_options(options).machines);
+  const auto machines = api::find_machines(api::with_words(options.analyze, options.words).machines);
   if (!machines.ok()) return report_error(machines.error());
   if (!api::is_corpus(options.file)) {
     const auto source = read_source(options.file);
@@ -90,34 +69,36 @@ void add_analyze(Command& root) {
       .option("FILE", options->file,
               "Loops, an exported program (.pt2 or JSON), a GraphNet sample, or a corpus; - is standard input")
       .required();
-  command.option("--arch", options->arch, "Machines by name or .toml file, separated by commas, or all (default H200)")
+  command
+      .option("--arch", options->analyze.machines.arch,
+              "Machines by name or .toml file, separated by commas, or all (default H200)")
       .shown_as("NAME,...|all");
-  command.option("--math", options->math, "How f32 products may be computed (default tf32)")
-      .one_of({"strict", "tf32", "fast16"})
-      .shown_as("strict|tf32|fast16");
-  command.option("--retype", options->retype, "Price the program as if its tensors of one float type were of another")
+  command.option("--math", options->words.math, "How f32 products may be computed (default tf32)")
+      .one_of(api::rules::math);
+  command
+      .option("--retype", options->analyze.retype,
+              "Price the program as if its tensors of one float type were of another")
       .shown_as("f32=bf16");
-  command.option("--clock", options->clock, "Lock the core clock, such as 1.5GHz").shown_as("CLOCK");
+  command.option("--clock", options->analyze.machines.clock, "Lock the core clock, such as 1.5GHz").shown_as("CLOCK");
   command
-      .option("--ceilings", options->ceilings,
+      .option("--ceilings", options->words.ceilings,
               "Rates that the machine can have at most, or those that arch probe measured (default nominal)")
-      .one_of({"nominal", "measured"})
-      .shown_as("nominal|measured");
+      .one_of(api::rules::ceilings);
   command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
-      .one_of({"training", "core"})
-      .shown_as("training|core");
+      .one_of(corpus_form);
   command
-      .option("--algorithms", options->algorithms,
+      .option("--algorithms", options->words.algorithms,
               "Arithmetic as written, or also transform-domain convolutions (default standard)")
-      .one_of({"standard", "any"})
-      .shown_as("standard|any");
-  command.flag("--values", options->values,
+      .one_of(api::rules::algorithms);
+  command.flag("--values", options->analyze.rely_on_values,
                "Rely on the values of integer inputs (indices) that the program file carries, too");
-  command.flag("--warm", options->warm, "Inputs and results may start and stay on chip");
-  command.option("--measured", options->measured, "A measured time in milliseconds, to tell the headroom")
-      .positive()
+  command.flag("--warm", options->analyze.bound.warm, "Inputs and results may start and stay on chip");
+  command
+      .option("--measured", options->analyze.measured_ms, api::rules::measured,
+              "A measured time in milliseconds, to tell the headroom")
       .shown_as("MS");
-  command.option("--top", options->top, "How many operators to list (default 10)").shown_as("N");
+  command.option("--top", options->analyze.top, api::rules::top, "How many operators to list (default 10)")
+      .shown_as("N");
   command.flag("--json", options->json, "Print JSON (schema lightline.analyze, docs/json.md)");
   command.footer(
       "Examples:\n"

@@ -115,7 +115,8 @@ void add_arch(Command& root) {
         return known ? std::string() : "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
       })
       .shows_default();
-  probing.option("--seconds", options->seconds, "Time for each figure").between(0.01, 60.0).shows_default();
+  probing.option("--seconds", options->seconds, api::Number{0.01, 60}, "Time for each figure, from 0.01 to 60")
+      .shows_default();
   probing.flag("--json", options->json, "Print JSON");
   probing.runs(run(probe));
 

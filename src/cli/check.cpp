@@ -56,9 +56,8 @@ void add_check(Command& root) {
   Command command = root.add("check", "Verify programs: loops, exported programs, or corpora of them");
   command.option("FILE", options->files, "Programs to verify; - is standard input").required().shown_as("...");
   command.flag("-q,--quiet", options->quiet, "Print rejected programs only");
-  command.option("--form", options->form, "Which form of a corpus entry to read")
-      .one_of({"training", "core"})
-      .shown_as("training|core");
+  command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
+      .one_of(corpus_form);
   command.footer(
       "Examples:\n"
       "  lightline check examples/loops/matmul.lir\n"

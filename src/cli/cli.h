@@ -59,6 +59,7 @@ class Progress {
 // ---- source.cpp ----
 // A file's text, or that of standard input for "-".
 Result<api::Source> read_source(const std::string& path);
-api::ExportForm form_of(const std::string& name);  // "training" or "core"
+inline constexpr api::Choice corpus_form{"training|core"};
+api::ExportForm form_of(const std::string& name);  // one of these
 
 }  // namespace lightline::cli

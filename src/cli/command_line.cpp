@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/cli.h"
 
@@ -17,28 +18,9 @@ Option& Option::shown_as(const std::string& text) {
   return *this;
 }
 
-Option& Option::one_of(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values));
-  return *this;
-}
-
-Option& Option::between(int least, int greatest) {
-  option_->check(CLI::Range(least, greatest));
-  return *this;
-}
-
-Option& Option::between(double least, double greatest) {
-  option_->check(CLI::Range(least, greatest));
-  return *this;
-}
-
-Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
-  return *this;
-}
-
-Option& Option::non_negative() {
-  option_->check(CLI::NonNegativeNumber);
+Option& Option::one_of(api::Choice choice) {
+  option_->check([choice](const std::string& text) { return api::complaint(choice, text); });
+  option_->option_text(std::string(choice.values));
   return *this;
 }
 
@@ -67,24 +49,41 @@ Command Command::add(const std::string& name, const std::string& help) {
   return {app_->add_subcommand(name, help), chosen_};
 }
 
+namespace {
+
+// Every option with a value is made here.
+template <class Value, class Rule>
+Option add_option(CLI::App& app, const std::string& names, Value& value, Rule rule, const std::string& help) {
+  CLI::Option* option = app.add_option(names, value, help);
+  option->transform(CLI::Validator([rule](std::string& text) { return api::take_text(rule, text); }, ""));
+  return Option(option);
+}
+
+}  // namespace
+
 Option Command::option(const std::string& names, std::string& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return add_option(*app_, names, value, api::rules::any_text, help);
 }
 
 Option Command::option(const std::string& names, std::vector<std::string>& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return add_option(*app_, names, value, api::rules::any_text, help);
 }
 
-Option Command::option(const std::string& names, int& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+Option Command::option(const std::string& names, int& value, api::Count rule, const std::string& help) {
+  return add_option(*app_, names, value, rule, help);
 }
 
-Option Command::option(const std::string& names, uint64_t& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+Option Command::option(const std::string& names, uint64_t& value, api::Count rule, const std::string& help) {
+  return add_option(*app_, names, value, rule, help);
 }
 
-Option Command::option(const std::string& names, double& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+Option Command::option(const std::string& names, double& value, api::Number rule, const std::string& help) {
+  return add_option(*app_, names, value, rule, help);
+}
+
+Option Command::option(const std::string& names, std::optional<double>& value, api::Number rule,
+                       const std::string& help) {
+  return add_option(*app_, names, value, rule, help);
 }
 
 Option Command::flag(const std::string& names, bool& value, const std::string& help) {
@@ -139,6 +138,23 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {ErrorCode::usage, error.what(), help, {}};
 }
 
+// The words in the order that the library wants, the last one first. "--name=" is an option with an empty value; the
+// library would take the next word for it.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words;
+  bool only_arguments = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    only_arguments = only_arguments || word == "--";
+    const bool has_nothing = !only_arguments && word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (has_nothing) word.pop_back();
+    words.push_back(std::move(word));
+    if (has_nothing) words.emplace_back();
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 // "interp|c" as option text is a fixed set of values.
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string& text = option.get_option_text();
@@ -183,7 +199,7 @@ Result<int> CommandLine::run(int argc, char** argv, const std::function<void(con
     return Error{
         ErrorCode::usage, "unknown command '" + first + "'", did_you_mean(first, names, "see lightline --help"), {}};
   try {
-    app_->parse(argc, argv);
+    app_->parse(words_of(argc, argv));
   } catch (const CLI::CallForHelp&) {
     print(app_->help());
     return 0;

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/option_rules.h"
 #include "base/error.h"
 
 namespace CLI {
@@ -21,11 +23,7 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
   Option& required();
   Option& shown_as(const std::string& text);  // in the help, instead of the kind of value; "a|b" also completes
-  Option& one_of(const std::vector<std::string>& values);
-  Option& between(int least, int greatest);
-  Option& between(double least, double greatest);
-  Option& positive();
-  Option& non_negative();
+  Option& one_of(api::Choice choice);         // shown, and completed
   Option& valid_if(std::function<std::string(const std::string&)> complaint);  // "" where the text is fine
   Option& shows_default();
   Option& one_value_each();  // repeated options take one value at a time
@@ -42,12 +40,14 @@ class Command {
   Command(CLI::App* app, std::shared_ptr<Action> chosen) : app_(app), chosen_(std::move(chosen)) {}
 
   Command add(const std::string& name, const std::string& help);
-  // `names`: "FILE" is an argument, "-o,--output" an option. The value lives until the command has run.
+  // `names`: "FILE" is an argument, "-o,--output" an option. The value lives until the command has run. No value may be
+  // empty, and numbers have rules.
   Option option(const std::string& names, std::string& value, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& value, const std::string& help);
-  Option option(const std::string& names, int& value, const std::string& help);
-  Option option(const std::string& names, uint64_t& value, const std::string& help);
-  Option option(const std::string& names, double& value, const std::string& help);
+  Option option(const std::string& names, int& value, api::Count rule, const std::string& help);
+  Option option(const std::string& names, uint64_t& value, api::Count rule, const std::string& help);
+  Option option(const std::string& names, double& value, api::Number rule, const std::string& help);
+  Option option(const std::string& names, std::optional<double>& value, api::Number rule, const std::string& help);
   Option flag(const std::string& names, bool& value, const std::string& help);
   void needs_subcommand();
   void footer(const std::string& text);

@@ -128,7 +128,7 @@ std::string fish_script(const std::vector<CommandInfo>& commands) {
 void add_completion(Command& root, const CommandLine& line) {
   auto shell = std::make_shared<std::string>();
   Command command = root.add("completion", "Print a completion script for a shell");
-  command.option("SHELL", *shell, "The shell").required().one_of({"bash", "zsh", "fish"}).shown_as("bash|zsh|fish");
+  command.option("SHELL", *shell, "The shell").required().one_of({"bash|zsh|fish"});
   command.footer(
       "Examples:\n"
       "  source <(lightline completion bash)\n"

@@ -82,9 +82,8 @@ void add_import(Command& root) {
           ".tar; also .xz, .zst and .gz); - is standard input")
       .required();
   command.option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
-  command.option("--form", options->form, "Which form of a corpus entry to read")
-      .one_of({"training", "core"})
-      .shows_default();
+  command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
+      .one_of(corpus_form);
   command.flag("--stats", options->stats, "Print operators and coverage instead of loops");
   command.flag("--json", options->json, "Print the statistics as JSON");
   command.footer(

@@ -1,4 +1,6 @@
 // The command line: parses, dispatches to one subcommand, and turns every failure into an exit code.
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 
@@ -42,6 +44,7 @@ int parse_and_run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace lightline;
   int code = cli::exit_internal;
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, like one on a full disk
   try {
     code = cli::parse_and_run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

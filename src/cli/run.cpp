@@ -22,8 +22,8 @@ Result<report::RunReport> run_program(const api::Program& program, const Options
   if (!options.output.empty()) LL_DO(api::check_output_file(options.output, program));  // not after a long run
   LL_TRY(const api::Inputs inputs,
          api::gather_inputs(program, options.inputs, [](const std::string& text) { note(text); }));
-  const auto backend = options.backend == "c" ? api::Backend::c : api::Backend::interpreter;
-  LL_TRY(api::RunResult result, api::run(program, inputs.tensors, {backend, options.threads, options.repeat}));
+  LL_TRY(api::RunResult result,
+         api::run(program, inputs.tensors, {api::backend_of(options.backend), options.threads, options.repeat}));
   const loops::Program& loops = program.loops();
   report::RunReport report{
       .file = program.file(), .program = loops.name, .backend = options.backend, .seed = options.inputs.seed};
@@ -60,15 +60,15 @@ void add_run(Command& root) {
       .shown_as("NAME=FILE[:KEY]")
       .one_value_each();
   command.option("--inputs", options->inputs.all, "A file that holds inputs by their names").shown_as("FILE");
-  command.option("--seed", options->inputs.seed, "Seed of the inputs that no file gives (default 0)")
-      .non_negative()
+  command.option("--seed", options->inputs.seed, api::rules::seed, "Seed of the inputs that no file gives (default 0)")
       .shown_as("N");
   command.option("--backend", options->backend, "interp: the reference (default); c: emitted C")
-      .one_of({"interp", "c"})
-      .shown_as("interp|c");
-  command.option("--threads", options->threads, "Threads of emitted C (default: all)").between(1, 4096).shown_as("N");
+      .one_of(api::rules::backend);
+  command.option("--threads", options->threads, api::rules::threads, "Threads of emitted C (default 0: all)")
+      .shown_as("N");
   command.option("-o,--output", options->output, "Write the outputs to .npz, .npy or .safetensors").shown_as("FILE");
-  command.option("--repeat", options->repeat, "Run N times and report the best time").between(1, 1000000).shown_as("N");
+  command.option("--repeat", options->repeat, api::Count{1, 1000000}, "Run N times and report the best time")
+      .shown_as("N");
   command.flag("--json", options->json, "Print JSON (docs/json.md)");
   command.footer(
       "Examples:\n"

@@ -29,17 +29,17 @@ void add_validate(Command& root) {
       .option("FILE", options->file,
               "A file of PyTorch or JAX, module:function, a definition.json, or the folder of a GraphNet sample")
       .required();
-  command.option("--form", options->validate.form, "Which form of a PyTorch program")
-      .one_of({"training", "core", "both"})
+  command.option("--form", options->validate.form, "Which form of a PyTorch program (default both)")
+      .one_of(api::rules::validate_form);
+  command.option("--backend", options->validate.backend, "What runs our side (default both)")
+      .one_of(api::rules::validate_backend);
+  command
+      .option("--scale", options->validate.scale, api::rules::scale,
+              "Scale the sizes at the top of a model.py by this factor")
       .shows_default();
-  command.option("--backend", options->validate.backend, "What runs our side")
-      .one_of({"interp", "c", "both"})
+  command.option("--seed", options->validate.seed, api::rules::seed, "Seed of weights and inputs").shows_default();
+  command.option("--workload", options->validate.workload, api::rules::workload, "Which workload of a definition.json")
       .shows_default();
-  command.option("--scale", options->validate.scale, "Scale the sizes at the top of a model.py by this factor")
-      .between(1e-4, 1.0)
-      .shows_default();
-  command.option("--seed", options->validate.seed, "Seed of weights and inputs").shows_default();
-  command.option("--workload", options->validate.workload, "Which workload of a definition.json").shows_default();
   command.flag("--backward", options->validate.backward, "Validate the training step: loss and gradients");
   command.flag("--json", options->json, "Print JSON (schema lightline.validate)");
   command.footer(

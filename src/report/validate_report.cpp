@@ -19,6 +19,29 @@ bool ValidateReport::agrees() const {
   return !runs.empty() && std::all_of(runs.begin(), runs.end(), [](const ValidatedRun& run) { return run.agrees(); });
 }
 
+namespace {
+
+std::string verdict(const ValidateReport& report) {
+  return fmt::format("{}: {} with the framework (seed {})\n", report.program,
+                     report.agrees() ? "agrees" : "does not agree", report.seed);
+}
+
+std::string problems(const ValidateReport& report) {
+  std::string lines;
+  for (const ValidatedRun& run : report.runs) {
+    if (!run.error.empty()) {
+      lines += fmt::format("{} form, {}: {}\n", run.form, run.backend, run.error);
+      continue;
+    }
+    for (const ValidatedOutput& output : run.outputs)
+      if (!output.comparison.agree)
+        lines += fmt::format("{} form, {}, {}: {}\n", run.form, run.backend, output.name, output.comparison.reason);
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::string to_table(const ValidateReport& report) {
   Table table({{"form", Align::left},
                {"backend", Align::left},
@@ -27,23 +50,22 @@ std::string to_table(const ValidateReport& report) {
                {"worst absolute", Align::right},
                {"worst relative", Align::right},
                {"verdict", Align::left}});
-  std::string problems;
   for (const ValidatedRun& run : report.runs) {
-    if (!run.error.empty()) {
-      problems += fmt::format("{} form, {}: {}\n", run.form, run.backend, run.error);
-      continue;
-    }
+    if (!run.error.empty()) continue;
     for (const ValidatedOutput& output : run.outputs) {
       const Comparison& c = output.comparison;
       table.add_row({run.form, run.backend, output.name, to_string(TensorType{output.dtype, output.shape}),
                      fmt::format("{:.3g}", c.worst_absolute), fmt::format("{:.3g}", c.worst_relative),
                      c.agree ? "agrees" : "differs"});
-      if (!c.agree) problems += fmt::format("{} form, {}, {}: {}\n", run.form, run.backend, output.name, c.reason);
     }
   }
-  return fmt::format("{}: {} with the framework (seed {})\n", report.program,
-                     report.agrees() ? "agrees" : "does not agree", report.seed) +
-         table.text() + problems;
+  return verdict(report) + table.text() + problems(report);
+}
+
+std::string to_summary(const ValidateReport& report) {
+  std::string text = verdict(report) + problems(report);
+  text.pop_back();
+  return text;
 }
 
 std::string to_json(const ValidateReport& report) {

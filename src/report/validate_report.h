@@ -31,6 +31,7 @@ struct ValidateReport {
 };
 
 std::string to_table(const ValidateReport& report);
-std::string to_json(const ValidateReport& report);  // schema lightline.validate, docs/json.md
+std::string to_summary(const ValidateReport& report);  // the verdict and what does not agree, without a line's end
+std::string to_json(const ValidateReport& report);     // schema lightline.validate, docs/json.md
 
 }  // namespace lightline::report

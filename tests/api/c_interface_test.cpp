@@ -1,16 +1,20 @@
 // The C interface, called as a C program calls it; tests/api/c_program.c shows that the header is C.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api/lightline.h"
+#include "base/file.h"
 #include "base/temporary_folder.h"
+#include "base/tensor_io.h"
 
 namespace {
 
@@ -112,10 +116,17 @@ TEST(CInterface, MistakesComeWithTheirWords) {
     return error.str();
   };
   EXPECT_THAT(analyze_error("[]"), testing::HasSubstr("the options are not a JSON object"));
-  EXPECT_THAT(analyze_error("{\"math\": \"f32\"}"), testing::HasSubstr("'f32' is not a math"));
+  EXPECT_THAT(analyze_error("{\"math\": \"f32\"}"),
+              testing::HasSubstr("option 'math': 'f32' is not one of strict, tf32, fast16"));
   EXPECT_THAT(analyze_error("{\"arhc\": \"H200\"}"), testing::HasSubstr("did you mean 'arch'?"));
   EXPECT_THAT(analyze_error("{\"warm\": 1}"), testing::HasSubstr("option 'warm' is not true or false"));
   EXPECT_THAT(analyze_error("{\"top\": -1}"), testing::HasSubstr("option 'top' is not a whole number"));
+  EXPECT_THAT(analyze_error("{\"top\": 1000001}"),
+              testing::HasSubstr("option 'top': 1000001 is not within 0 to 1000000"));
+  EXPECT_THAT(analyze_error("{\"measured\": 0}"),
+              testing::HasSubstr("option 'measured': 0 is not within 1e-09 to 1000000000000"));
+  EXPECT_THAT(analyze_error("{\"measured\": 1e308}"), testing::HasSubstr("option 'measured': 1e+308 is not within"));
+  EXPECT_THAT(analyze_error("{\"clock\": \"\"}"), testing::HasSubstr("option 'clock': the value is empty"));
   EXPECT_THAT(analyze_error("{\"arch\": \"H2000000\"}"), testing::HasSubstr("H2000000"));
   EXPECT_THAT(analyze_error("{\"retype\": \"f32\"}"), testing::HasSubstr("does not name two float types"));
   EXPECT_THAT(analyze_error("{\"measured\": }"), testing::HasSubstr("the options are not a JSON object, see byte 14"));
@@ -124,6 +135,8 @@ TEST(CInterface, MistakesComeWithTheirWords) {
   EXPECT_THAT(analyze_error("{\"arch\": \"H200\xff\"}"),
               testing::HasSubstr("the options are not UTF-8 text, see byte 15"));
   EXPECT_THAT(analyze_error("{\"arch\": \"H200\\u0000\"}"), testing::HasSubstr("option 'arch' holds a zero character"));
+  EXPECT_THAT(analyze_error("{\"top\": 3, \"warm\": true, \"top\": 3}"),
+              testing::HasSubstr("option 'top' is given twice"));
   EXPECT_THAT(analyze_error("{\"arch\\u0000\": \"H200\"}"),
               testing::HasSubstr("the name of an option holds a zero character"));
 }
@@ -144,12 +157,14 @@ TEST(CInterface, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(error_of({"x", "f32", 2, shape, &value, 4}), testing::HasSubstr("has 4 bytes, not 24"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, nullptr, 24}), testing::HasSubstr("NULL"));
   EXPECT_THAT(error_of({"x", "f32", 2, nullptr, &value, 24}), testing::HasSubstr("NULL"));
-  EXPECT_THAT(error_of({"x", "f32", -1, shape, &value, 24}), testing::HasSubstr("rank"));
+  for (const int32_t rank : {-1, 1, 3, INT32_MAX})  // `shape` has two extents: more must not be read
+    EXPECT_THAT(error_of({"x", "f32", rank, shape, &value, 24}),
+                testing::HasSubstr("the rank of 'x' is " + std::to_string(rank) + ", not 2"));
   EXPECT_THAT(error_of({"x", "f32", 2, negative, &value, 24}), testing::Not(testing::IsEmpty()));
   const std::vector<float> six(6);
   EXPECT_THAT(error_of({"x", "f32", 2, wrong, six.data(), 24}), testing::HasSubstr("[3, 2]"));
   EXPECT_THAT(error_of({"x", "f32", 2, shape, six.data(), 24}, R"({"backend": "cuda"})"),
-              testing::HasSubstr("'cuda' is not a backend"));
+              testing::HasSubstr("option 'backend': 'cuda' is not one of interp, c"));
   lightline_outputs* outputs = nullptr;
   Text missing, twice;
   EXPECT_EQ(lightline_run(program.program, nullptr, nullptr, 0, &outputs, &missing.text), LIGHTLINE_BAD_INPUT);
@@ -177,6 +192,58 @@ TEST(CInterface, NullArgumentsAreErrors) {
   lightline_free_text(nullptr);
 }
 
+// Sets a variable of the environment until its end.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// A framework that adds 4 numbers to themselves and says that this came out.
+std::string framework(const std::string& folder, double result) {
+  lightline::NamedTensors tensors;
+  tensors.emplace_back("in.arg0", lightline::Tensor(lightline::DType::f32, {4}));
+  tensors.emplace_back("out.0", lightline::Tensor(lightline::DType::f32, {4}));
+  for (int64_t i = 0; i < 4; ++i) tensors[0].second.set_f64(i, 1);
+  for (int64_t i = 0; i < 4; ++i) tensors[1].second.set_f64(i, result);
+  EXPECT_TRUE(lightline::write_tensors(folder + "/tensors.safetensors", tensors).ok());
+  const std::string program =
+      "module @f {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "    %0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }\n}\n";
+  EXPECT_TRUE(lightline::write_file(folder + "/program_stablehlo.mlir", program).ok());
+  const std::string script = "#!/bin/sh\ncp " + folder + "/*.* \"$4\"\n";  // -m lightline.validate FILE FOLDER
+  EXPECT_TRUE(lightline::write_file(folder + "/python", script).ok());
+  EXPECT_EQ(chmod((folder + "/python").c_str(), 0700), 0);
+  return folder + "/python";
+}
+
+TEST(CInterface, ValidationSaysYesOrNoAndWhy) {
+  const auto folder = lightline::TemporaryFolder::make();
+  ASSERT_TRUE(folder.ok());
+  const auto validate = [&](double result, Text& json, Text& error) {
+    const Variable python("LIGHTLINE_PYTHON", framework(folder->path(), result));
+    return lightline_validate("f.py", R"({"backend": "interp"})", &json.text, &error.text);
+  };
+  Text agreed, nothing, differs, why;
+  EXPECT_EQ(validate(2, agreed, nothing), LIGHTLINE_OK) << nothing.str();
+  EXPECT_THAT(agreed.str(), testing::HasSubstr("\"agrees\": true"));
+  EXPECT_EQ(nothing.text, nullptr);
+  EXPECT_EQ(validate(3, differs, why), LIGHTLINE_NO);
+  EXPECT_THAT(differs.str(), testing::HasSubstr("\"agrees\": false"));
+  EXPECT_THAT(why.str(),
+              testing::StartsWith("f.py: does not agree with the framework (seed 0)\nstablehlo form, interp, "));
+  EXPECT_THAT(why.str(), testing::Not(testing::EndsWith("\n")));
+}
+
 TEST(CInterface, SizesBeyondMemoryAreErrors) {
   lightline_program* program = nullptr;
   Text error;
@@ -199,9 +266,7 @@ TEST(CInterface, ErrorsDoNotQuoteAllOfALongInput) {
 TEST(CInterface, ThreadsCompileSideBySide) {
   const auto folder = lightline::TemporaryFolder::make();
   ASSERT_TRUE(folder.ok());
-  const char* before = std::getenv("LIGHTLINE_CACHE");
-  const std::string kept = before == nullptr ? "" : before;
-  setenv("LIGHTLINE_CACHE", folder->path().c_str(), 1);
+  const Variable cache("LIGHTLINE_CACHE", folder->path());
   const Program program(scale);
   const std::vector<float> values(6, 1);
   const int64_t shape[] = {2, 3};
@@ -217,7 +282,6 @@ TEST(CInterface, ThreadsCompileSideBySide) {
       lightline_free_outputs(outputs);
     });
   for (std::thread& thread : threads) thread.join();
-  before == nullptr ? unsetenv("LIGHTLINE_CACHE") : setenv("LIGHTLINE_CACHE", kept.c_str(), 1);
   EXPECT_THAT(errors, testing::Each(""));
 }
 

@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <sstream>
 #include <thread>
 
-#include "base/helpers.h"
+#include "base/process_testing.h"
 #include "base/process_tree.h"
 #include "base/sanitizers.h"
 
@@ -22,40 +20,20 @@ namespace lightline {
 namespace {
 
 using base_test::TemporaryDirectory;
+using process_test::comes_true;
+using process_test::expect_gone;
+using process_test::family;
+using process_test::is_gone;
+using process_test::numbers;
+using process_test::shell;
 
-Result<ProcessResult> shell(const std::string& script, const ProcessOptions& options = {}) {
-  return run_process({"sh", "-c", script}, options);
-}
+using Process = process_test::LeavesNothing;
 
 template <class T>
 void expect_message(const Result<T>& result, ErrorCode code, const std::string& message) {
   ASSERT_FALSE(result.ok()) << "expected: " << message;
   EXPECT_EQ(result.error().message, message);
   EXPECT_EQ(name(result.error().code), name(code));
-}
-
-std::vector<pid_t> numbers(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<pid_t> list;
-  for (pid_t pid; stream >> pid;) list.push_back(pid);
-  return list;
-}
-
-bool is_gone(pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
-
-void expect_gone(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) EXPECT_TRUE(is_gone(pid)) << pid;
-}
-
-size_t open_descriptors() { return size_t(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {})); }
-
-template <class Condition>
-bool comes_true(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
 }
 
 // Runs `body` in a process of its own and returns its exit status, or minus the signal that ended it.
@@ -67,19 +45,6 @@ int in_a_fork(Body body) {
   EXPECT_EQ(waitpid(pid, &status, 0), pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
-
-// Every test: no child of ours is left, not even a dead one, and no descriptor.
-class Process : public testing::Test {
- protected:
-  void TearDown() override {
-    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG | __WALL), -1);
-    EXPECT_EQ(errno, ECHILD);
-    EXPECT_EQ(open_descriptors(), descriptors_);
-  }
-
- private:
-  size_t descriptors_ = open_descriptors();
-};
 
 TEST_F(Process, ExitStatusAndStreams) {
   const auto result = shell("echo out; echo err >&2; exit 3");
@@ -191,11 +156,6 @@ TEST_F(Process, MisuseIsRefused) {
   expect_message(run_process({"true"}, {.seconds = -1}), ErrorCode::usage, "a time limit of -1 s makes no sense");
 }
 
-// A script that prints the numbers of: itself, a child, a child in a session of its own, and one that lost its parents.
-constexpr const char* family =
-    "echo $$; sh -c 'echo $$; exec sleep 60' & setsid sh -c 'echo $$; exec sleep 60' & "
-    "( (setsid sh -c 'trap \"\" TERM INT HUP; echo $$; sleep 60; sleep 60' &) & ) ";
-
 TEST_F(Process, TimeLimitEndsTheWholeTree) {
   const auto result = shell(std::string(family) + "; wait; sleep 60", {.seconds = 0.5});
   ASSERT_TRUE(result.ok());
@@ -208,16 +168,6 @@ TEST_F(Process, TimeLimitEndsTheWholeTree) {
   EXPECT_FALSE(result->succeeded());
 }
 
-TEST_F(Process, AStoppedSupervisorIsWokenAtTheLimit) {
-  const auto late = shell("kill -STOP $PPID; sleep 60", {.seconds = 0.3});
-  ASSERT_TRUE(late.ok());
-  EXPECT_EQ(late->limit, ProcessLimit::time);
-  EXPECT_LT(late->seconds, 30);
-  const auto loud = shell("kill -STOP $PPID; yes; sleep 60", {.output_bytes = 1000});
-  ASSERT_TRUE(loud.ok());
-  EXPECT_EQ(loud->limit, ProcessLimit::output);
-}
-
 TEST_F(Process, WhatAProgramLeavesBehindEndsWithIt) {
   const TemporaryDirectory directory;
   const std::string all_there = "while [ $(wc -l <pids) -lt 4 ]; do sleep 0.01; done; cat pids; exit 7";
@@ -227,6 +177,27 @@ TEST_F(Process, WhatAProgramLeavesBehindEndsWithIt) {
   EXPECT_EQ(result->limit, ProcessLimit::none);
   EXPECT_EQ(numbers(result->output).size(), 4u);
   expect_gone(numbers(result->output));
+}
+
+// A tracer is told first, and need not pass it on.
+TEST_F(Process, AnEndThatATracerHidesIsSeen) {
+  const auto result = run_process(
+      {"python3", "-c",
+       "import ctypes, os, time\n"
+       "seize, program = 0x4206, os.getpid()\n"
+       "ready, tell = os.pipe()\n"
+       "if os.fork() == 0:\n"
+       "  os.setsid()\n"
+       "  ctypes.CDLL(None).ptrace(seize, program, None, None)\n"  // where that is forbidden, nothing is hidden
+       "  os.write(tell, b'1')\n"
+       "  time.sleep(20)\n"
+       "  os._exit(0)\n"
+       "os.read(ready, 1)\n"
+       "os._exit(4)"});
+  if (!result.ok()) GTEST_SKIP() << "there is no python3";
+  EXPECT_EQ(result->exit_status, 4);
+  EXPECT_EQ(result->errors, "");
+  EXPECT_LT(result->seconds, 15);
 }
 
 TEST_F(Process, CpuLimit) {

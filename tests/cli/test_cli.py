@@ -77,6 +77,78 @@ def test_bad_option_values(arguments: list[object]) -> None:
     assert result.returncode == 2 and result.stdout == "" and result.stderr.startswith("error: ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["emit", MATMUL, "--c", "--with-schedule", ""], "--with-schedule"),
+        (["emit", MATMUL, "--c", "-o", ""], "--output"),
+        (["emit", MATMUL, "--c", "--output="], "--output"),
+        (["run", MATMUL, "-o", ""], "--output"),
+        (["run", MATMUL, "--output=", "--json"], "--output"),
+        (["run", MATMUL, "--inputs", ""], "--inputs"),
+        (["run", MATMUL, "-i", ""], "--input"),
+        (["run", MATMUL, "--seed", ""], "--seed"),
+        (["run", MATMUL, "--backend", ""], "--backend"),
+        (["import", MATMUL, "-o", ""], "--output"),
+        (["analyze", MATMUL, "--clock", ""], "--clock"),
+        (["analyze", MATMUL, "--retype", ""], "--retype"),
+        (["analyze", MATMUL, "--measured", ""], "--measured"),
+        (["arch", "show", "H200", "--clock", ""], "--clock"),
+        (["operators", ""], "TARGET"),
+        (["check", MATMUL, ""], "FILE"),
+        (["fmt", ""], "FILE"),
+    ],
+    ids=lambda value: " ".join(str(word) for word in value[:1] + value[2:]) if isinstance(value, list) else value,
+)
+def test_empty_values_are_refused(arguments: list[object], name: str) -> None:
+    result = lightline(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {name}: the value is empty\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["analyze", "--top", "-1"], "--top: '-1' is not a whole number that is not negative"),
+        (["analyze", "--top", "99999999999999999999"], "--top: 99999999999999999999 is not within 0 to 1000000"),
+        (["analyze", "--top", "1000001"], "--top: 1000001 is not within 0 to 1000000"),
+        (["analyze", "--top", "0x10"], "--top: '0x10' is not a whole number that is not negative"),
+        (["analyze", "--measured", "nan"], "--measured: nan is not within 1e-09 to 1000000000000"),
+        (["analyze", "--measured", "inf"], "--measured: inf is not within 1e-09 to 1000000000000"),
+        (["analyze", "--measured", "1e308"], "--measured: 1e+308 is not within 1e-09 to 1000000000000"),
+        (["analyze", "--measured", "1e400"], "--measured: 1e400 is not within 1e-09 to 1000000000000"),
+        (["analyze", "--measured", "0"], "--measured: 0 is not within 1e-09 to 1000000000000"),
+        (["analyze", "--measured", "1ms"], "--measured: '1ms' is not a number"),
+        (["analyze", "--math", "f32"], "--math: 'f32' is not one of strict, tf32, fast16"),
+        (["validate", "--scale", "nan"], "--scale: nan is not within 0.0001 to 1"),
+        (["validate", "--workload", "-1"], "--workload: '-1' is not a whole number that is not negative"),
+        (["validate", "--seed", "-1"], "--seed: '-1' is not a whole number that is not negative"),
+        (["validate", "--seed", "18446744073709551616"], "--seed: 18446744073709551616 is too large"),
+        (["run", "--seed", "-1"], "--seed: '-1' is not a whole number that is not negative"),
+        (["run", "--threads", "4097"], "--threads: 4097 is not within 0 to 4096"),
+        (["run", "--repeat", "0"], "--repeat: 0 is not within 1 to 1000000"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_values_obey_the_rules_of_the_library(arguments: list[str], message: str) -> None:
+    result = lightline(arguments[0], MATMUL, *arguments[1:])
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {message}\n")
+
+
+def test_numbers_are_decimal() -> None:
+    largest = 2**64 - 1
+    assert f"seed {largest}\n" in lightline("run", MATMUL, "--seed", largest).stdout
+    assert "seed 10\n" in lightline("run", MATMUL, "--seed", "010").stdout
+
+
+def test_import_takes_no_loops(add: Path) -> None:
+    add.write_text("# What it is.\n\n" + add.read_text())
+    result = lightline("import", add)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"{add}: error: this is a loop program already\n")
+
+
 def test_a_full_disk_is_noticed() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from command_line import ADD, lightline, script
-from lightline_under_test import ROOT
+from lightline_under_test import BINARY, ROOT
 
 np = pytest.importorskip("numpy")
 
@@ -224,3 +225,13 @@ def test_a_compiler_that_refuses_is_quoted(add: Path, tmp_path: Path, monkeypatc
     result = lightline("run", add, "--backend", "c")
     assert result.returncode == 3
     assert f"error: the C compiler '{tmp_path}/cc' refused the emitted code: bad code\n" in result.stderr
+
+
+def test_a_file_that_may_not_grow_is_a_write_that_fails(tmp_path: Path) -> None:
+    program, target = tmp_path / "large.lir", tmp_path / "out.npz"
+    program.write_text("program large(x: f32[4096]) -> (y) {\n  y: f32[4096] = for i: x[i] * 2\n}\n")
+    command = f'ulimit -f 8; exec "$0" run "{program}" -o "{target}"'
+    result = subprocess.run(["sh", "-c", command, BINARY], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith(f"{target}: error: can not write the file: File too large\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["large.lir"]

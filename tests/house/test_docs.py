@@ -89,11 +89,25 @@ def test_tables_of_the_architecture_lead_into_the_code() -> None:
             starts += 1
             assert any((ROOT / "src" / folder / header).exists() for folder in folders), f"{row[0]}: {header}"
     assert starts >= 28
-    definitions = re.findall(r"^\|[^|]*\|[^|]*\| ([a-z][^|`]*\.h) \|$", words, re.MULTILINE)
+    definitions = re.findall(r"^\| ([^|(]*?)(?: \([^|]*)? \|[^|]*\| ([a-z][^|`]*\.h) \|$", words, re.MULTILINE)
     assert len(definitions) >= 46
-    for definition in definitions:
-        for name in definition.split(", "):
-            assert (ROOT / "src" / name).exists(), f"the glossary names {name}"
+    for entry, headers in definitions:
+        text = " ".join(spaced_words((ROOT / "src" / name).read_text()) for name in headers.split(", "))
+        for word in entry.split(", "):
+            assert word in text, f"the glossary names {headers} for '{word}'"
+
+
+def spaced_words(code: str) -> str:
+    """Names as words: `ScheduledKernel` and `own_index` with a blank in the middle, all in small letters."""
+    return re.sub(r"([a-z])([A-Z])", r"\1 \2", code).replace("_", " ").lower()
+
+
+def test_rooms_without_a_folder_of_tests_are_named() -> None:
+    rooms = {str(path.parent.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.cpp")}
+    rooms = {"ops/library" if room.startswith("ops/library/") else room for room in rooms}
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    (line,) = re.findall(r"^`tests/` has a folder of the same name for every room but (.*), which", text, re.MULTILINE)
+    assert {room for room in rooms if not (ROOT / "tests" / room).is_dir()} == set(codes(line))
 
 
 def alternatives(name: str) -> list[str]:

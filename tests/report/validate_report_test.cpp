@@ -47,6 +47,13 @@ TEST(ValidateReport, Table) {
             "core form, c: there is no C compiler\n");
 }
 
+TEST(ValidateReport, Summary) {
+  const ValidatedRun good{"core", "interp", "", {agreeing(0, 0)}};
+  EXPECT_EQ(to_summary({"model.py", 0, {good}}), "model.py: agrees with the framework (seed 0)");
+  EXPECT_EQ(to_summary({"model.py", 3, {good, {"core", "c", "", {agreeing(0, 0), differing()}}}}),
+            "model.py: does not agree with the framework (seed 3)\ncore form, c, z: 3, not 4");
+}
+
 TEST(ValidateReport, Json) {
   const ValidateReport report{"a\\b\".py", 3, {{"training", "interp", "", {agreeing(0, 0.25), differing()}}}};
   expect_document(to_json(report), "lightline.validate", 1);

@@ -136,6 +136,7 @@ class Follower : public Decisions {
       const bool is_cut = is(outer.size(), row, true);
       folded.tiled = true;
       folded.tile = is_cut ? loops[outer.size()].step : stepped_.nodes.extent(row);
+      folded.one_tile = is_cut && folded.tile == stepped_.nodes.extent(row);
       const size_t inside = outer.size() + (is_cut ? 1 : 0);
       return loops.size() == inside + reduced + 1 && runs_at(inside, folded.reduced) &&
              is(loops.size() - 1, row, false) &&

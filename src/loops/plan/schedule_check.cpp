@@ -72,19 +72,47 @@ class OrderCheck {
       : stepped_(stepped), nodes_(stepped.nodes), collected_(collected), table_(stepped.program) {}
 
   Status run(const ScheduledKernel& kernel) const {
+    Producers before(kernel);
     for (size_t reader = 0; reader < kernel.statements.size(); ++reader) {
-      LL_DO(check_past(kernel.statements[reader]));
-      LL_DO(check_points(kernel, kernel.statements[reader]));
-      size_t shared = SIZE_MAX;  // by all from the producer to the reader
-      for (size_t producer = reader; producer-- > 0;) {
-        shared = std::min<size_t>(shared, kernel.statements[producer + 1].shared);
-        LL_DO(check_pair(kernel.statements[producer], kernel.statements[reader], shared));
-      }
+      const ScheduledStatement& each = kernel.statements[reader];
+      LL_DO(check_past(each));
+      LL_DO(check_points(kernel, each));
+      if (reader > 0) LL_DO(check_neighbours(kernel.statements[reader - 1], each));
+      before.go_to(reader);
+      LL_DO(check_reads(before, each));
+      if (const FoldedCompute* made = any_compute(each)) before.add(made->result, reader);
     }
     return Ok{};
   }
 
  private:
+  // The statements of a kernel before one of them, by what they compute.
+  class Producers {
+   public:
+    explicit Producers(const ScheduledKernel& kernel) : kernel_(kernel) {}
+
+    void add(ArrayId result, size_t position) { positions_.emplace(result, position); }
+    void go_to(size_t reader) {
+      const size_t shared = kernel_.statements[reader].shared;
+      while (!lowest_.empty() && shared_of(lowest_.back()) >= shared) lowest_.pop_back();
+      lowest_.push_back(reader);
+    }
+    const size_t* find(ArrayId array) const {
+      const auto found = positions_.find(array);
+      return found == positions_.end() ? nullptr : &found->second;
+    }
+    const ScheduledStatement& at(size_t position) const { return kernel_.statements[position]; }
+    // How many loops are shared by all from a producer to the reader.
+    size_t shared_since(size_t producer) const { return shared_of(*std::ranges::upper_bound(lowest_, producer)); }
+
+   private:
+    size_t shared_of(size_t position) const { return kernel_.statements[position].shared; }
+
+    const ScheduledKernel& kernel_;
+    std::unordered_map<ArrayId, size_t> positions_;
+    std::vector<size_t> lowest_;  // up to the reader: those that share less than all after them
+  };
+
   // Also one that reduces over nothing: its result is read like any other, though it reads nothing itself.
   const FoldedCompute* any_compute(const ScheduledStatement& each) const {
     const auto found = collected_.computes.find(each.statement);
@@ -96,9 +124,9 @@ class OrderCheck {
   }
 
   template <class Visit>
-  void for_each_load_of(ArrayId array, NodeId root, const Visit& visit) const {
+  void for_each_load(NodeId root, const Visit& visit) const {
     nodes_.for_each(root, [&](const Node& node, NodeId) {
-      if (node.kind == NodeKind::load && node.array == array) visit(node);
+      if (node.kind == NodeKind::load) visit(node);
     });
   }
 
@@ -107,29 +135,44 @@ class OrderCheck {
     return index < folded.dims.size() ? folded.dims[index] : none;
   }
 
-  // In every loop that the two share, the reader reads what the same iteration has computed.
-  Status check_pair(const ScheduledStatement& from, const ScheduledStatement& to, size_t shared) const {
-    const FoldedCompute *producer = any_compute(from), *reader = compute(to);
-    if (shared > 0 && (producer == nullptr || any_compute(to) == nullptr))
-      return collected_.wrong(to.statement, fmt::format("shares a loop with '{}', and one of them is no compute",
-                                                        table_.text(from.statement)));
-    if (producer == nullptr || reader == nullptr) return Ok{};
+  Status check_neighbours(const ScheduledStatement& from, const ScheduledStatement& to) const {
+    if (to.shared == 0 || (any_compute(from) != nullptr && any_compute(to) != nullptr)) return Ok{};
+    return collected_.wrong(to.statement, fmt::format("shares a loop with '{}', and one of them is no compute",
+                                                      table_.text(from.statement)));
+  }
+
+  // In every loop that a reader shares with a producer, it reads what the same iteration has computed.
+  Status check_reads(const Producers& before, const ScheduledStatement& to) const {
+    const FoldedCompute* reader = compute(to);
+    if (reader == nullptr) return Ok{};
     std::string problem;
-    for_each_load_of(producer->result, reader->body, [&](const Node& load) {
-      for (size_t level = 0; level < shared && problem.empty(); ++level) {
-        const uint32_t made = from.loops[level].index;
-        const VarId here = var_of(stepped_, *reader, to.loops[level].index);
-        if (dimension_var(*producer, made) == none)
-          problem =
-              fmt::format("reads '{}' inside the loop that computes it, before that ends", table_.text(from.statement));
-        else if (!nodes_.is_var(nodes_.operands(load)[made], here))
-          problem =
-              fmt::format("reads '{}' at another iteration of their shared loop over '{}'", table_.text(from.statement),
-                          table_.own_indices(to.statement)[to.loops[level].index].name);
-      }
+    size_t nearest = 0;  // of the producers with a problem
+    for_each_load(reader->body, [&](const Node& load) {
+      const size_t* producer = before.find(load.array);
+      if (producer == nullptr || (!problem.empty() && *producer <= nearest)) return;
+      std::string found = problem_of(before.at(*producer), to, load, before.shared_since(*producer));
+      if (found.empty()) return;
+      problem = std::move(found);
+      nearest = *producer;
     });
     if (!problem.empty()) return collected_.wrong(to.statement, problem);
     return Ok{};
+  }
+
+  // Of one read of what `from` computes; empty if there is none.
+  std::string problem_of(const ScheduledStatement& from, const ScheduledStatement& to, const Node& load,
+                         size_t shared) const {
+    for (size_t level = 0; level < shared; ++level) {
+      const uint32_t made = from.loops[level].index;
+      const VarId here = var_of(stepped_, *compute(to), to.loops[level].index);
+      if (dimension_var(*any_compute(from), made) == none)
+        return fmt::format("reads '{}' inside the loop that computes it, before that ends",
+                           table_.text(from.statement));
+      if (!nodes_.is_var(nodes_.operands(load)[made], here))
+        return fmt::format("reads '{}' at another iteration of their shared loop over '{}'",
+                           table_.text(from.statement), table_.own_indices(to.statement)[to.loops[level].index].name);
+    }
+    return "";
   }
 
   // A scan finds its past if it stays at one point of every loop around it.
@@ -144,8 +187,9 @@ class OrderCheck {
       bool stays = true;
       if (loop.index >= folded->dims.size())
         return collected_.wrong(each.statement, "reduces around its scan, whose past is then not finished");
-      for_each_load_of(folded->result, folded->body, [&](const Node& load) {
-        stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
+      for_each_load(folded->body, [&](const Node& load) {
+        if (load.array == folded->result)
+          stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
       });
       if (!stays)
         return collected_.wrong(each.statement,
@@ -246,10 +290,11 @@ bool FoldedReads::reads(StatementId reader, ArrayId wanted) const {
   while (!pending.empty() && !found) {
     const StatementId at = pending.back();
     pending.pop_back();
-    for_each_array_read(program_, table_[at], [&](ArrayId array) {
+    for_each_array_read(program_, table_[at], [&](ArrayId array, Reading how) {
       const StatementId definition = table_.definition_of(array);
-      found |= array == wanted;
-      if (definition == none || seen[definition] || !is_folded_[definition]) return;
+      const bool is_computed_here = how == Reading::by_element && definition != none && is_folded_[definition];
+      found |= array == wanted && !is_computed_here;
+      if (!is_computed_here || seen[definition]) return;
       seen[definition] = true;
       pending.push_back(definition);
     });

@@ -14,7 +14,7 @@ bool needs_no_kernel(const Program& program, const StatementTable& table, Statem
 // The own indices that need a loop.
 std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled);
 
-// What a statement reads, with what is folded into it.
+// What a statement finds in memory: what it reads, and what is read by that which is folded into it.
 class FoldedReads {
  public:
   FoldedReads(const Program& program, const StatementTable& table, const Schedule& schedule);

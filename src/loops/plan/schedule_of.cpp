@@ -76,7 +76,7 @@ class ScheduleReader {
     }
     loops.pop_back();
     const VarId row = folded.loops.back();
-    if (tile < stepped_.nodes.extent(row)) loops.push_back(loop_of(row, tile));
+    if (folded.one_tile || tile < stepped_.nodes.extent(row)) loops.push_back(loop_of(row, tile));
     loops.insert(loops.end(), reduced.begin(), reduced.end());
     loops.push_back(loop_of(row));
     return loops;

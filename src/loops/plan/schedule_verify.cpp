@@ -152,12 +152,12 @@ class ScheduleVerifier {
   // last. What is folded comes earlier in the program and has its answer.
   StatementId last_read_by(StatementId reader) const {
     StatementId last = none;
-    for_each_array_read(program_, table_[reader], [&](ArrayId array) {
+    for_each_array_read(program_, table_[reader], [&](ArrayId array, Reading how) {
       StatementId definition = table_.definition_of(array);
       if (definition == none || definition == reader || table_.is_carried(array) || is_inside(reader, definition) ||
           is_inside(definition, reader))
         return;
-      if (is_folded_[definition]) definition = last_read_[definition];
+      if (how == Reading::by_element && is_folded_[definition]) definition = last_read_[definition];
       if (definition == none || kernel_of_[definition] == nowhere) return;
       if (last == none || runs_before(last, definition)) last = definition;
     });

@@ -52,25 +52,29 @@ class StatementTable {
   std::unordered_multimap<std::string_view, ArrayId> names_;
 };
 
-// Calls `visit(ArrayId)` for every array that the statement itself reads: not those read inside a repeat's block.
+// What is folded is computed by expressions that read it; whoever takes a whole array takes it from memory.
+enum class Reading : uint8_t { by_element, whole };
+
+// Calls `visit(ArrayId, Reading)` for every array that the statement itself reads: not those read inside a repeat's
+// block.
 template <class Visit>
 void for_each_array_read(const Program& program, const Statement& statement, const Visit& visit) {
   const auto expression = [&](ExprId root) {
     for_each_expr(program, root, [&](ExprId id) {
-      if (program.exprs[id].kind == ExprKind::read) visit(ArrayId(program.exprs[id].args[0]));
+      if (program.exprs[id].kind == ExprKind::read) visit(ArrayId(program.exprs[id].args[0]), Reading::by_element);
     });
   };
   if (const auto* compute = std::get_if<Compute>(&statement.node)) {
     expression(compute->body);
   } else if (const auto* scatter = std::get_if<Scatter>(&statement.node)) {
-    if (scatter->init_array != none) visit(scatter->init_array);
+    if (scatter->init_array != none) visit(scatter->init_array, Reading::whole);
     for (const ExprId target : scatter->target) expression(target);
     expression(scatter->body);
   } else if (const auto* opaque = std::get_if<Opaque>(&statement.node)) {
-    for (const ArrayId operand : opaque->operands) visit(operand);
+    for (const ArrayId operand : opaque->operands) visit(operand, Reading::whole);
   } else if (const auto* repeat = std::get_if<Repeat>(&statement.node)) {
-    for (const auto& carry : repeat->carries) visit(carry.init), visit(carry.next);
-    for (const ArrayId stacked : repeat->stacked) visit(stacked);
+    for (const auto& carry : repeat->carries) visit(carry.init, Reading::whole), visit(carry.next, Reading::whole);
+    for (const ArrayId stacked : repeat->stacked) visit(stacked, Reading::whole);
   }
 }
 

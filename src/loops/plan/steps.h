@@ -38,6 +38,7 @@ struct FoldedCompute {
   // How the innermost loop runs.
   bool tiled = false;        // reduction: accumulates a row of the last loop at a time
   int64_t tile = 0;          // elements of that row, or of a block of both loops of a transposed map; 0: not decided
+  bool one_tile = false;     // that row is one tile, and has the loop over tiles all the same
   VarId transposed = none;   // map: the loop along which a read is contiguous while the store is not
   bool scalar_only = false;  // has checked reads or a position reducer: not for vectors
 

@@ -34,7 +34,7 @@ class Damage {
     if (schedule_.kernels.empty()) return;
     ScheduledKernel& kernel = any(schedule_.kernels);
     ScheduledStatement& each = any(kernel.statements);
-    switch (draw(12)) {
+    switch (draw(16)) {
       case 0: each.shared = uint32_t(draw(each.loops.size() + 1)); break;
       case 1:
       case 2:
@@ -51,6 +51,10 @@ class Damage {
       case 9: join(); break;
       case 10: std::swap(any(kernel.statements), any(kernel.statements)); break;
       case 11: fold_too(each); break;
+      case 12:
+      case 13: fold_too(each), move_later(kernel, each); break;
+      case 14: move_later(kernel, each); break;
+      case 15: sum_rows(each); break;
     }
     if (draw(4) != 0)
       for (ScheduledKernel& other : schedule_.kernels)
@@ -60,8 +64,23 @@ class Damage {
   void add_tiles(ScheduledStatement& each) {
     if (each.loops.empty()) return;
     const auto inner = each.loops.begin() + ptrdiff_t(draw(each.loops.size()));
-    Loop tiles{.index = inner->index, .step = int64_t(2 + draw(7))};
+    Loop tiles{.index = inner->index, .step = tile_of(each, inner->index)};
     each.loops.insert(each.loops.begin() + ptrdiff_t(draw(size_t(inner - each.loops.begin()) + 1)), tiles);
+  }
+
+  int64_t tile_of(const ScheduledStatement& each, uint32_t index) {
+    return draw(3) == 0 ? table_.own_indices(each.statement)[index].extent : int64_t(2 + draw(7));
+  }
+
+  // The reduced indices around the last of the others, perhaps within its tiles.
+  void sum_rows(ScheduledStatement& each) {
+    const std::vector<OwnIndex> indices = table_.own_indices(each.statement);
+    each.loops = plain_loops(each.statement, true);
+    const auto reduced = std::ranges::find_if(
+        each.loops, [&](const Loop& loop) { return indices[loop.index].kind == IndexKind::reduce; });
+    if (reduced == each.loops.begin() || reduced == each.loops.end()) return;
+    const Loop row = *std::rotate(reduced - 1, reduced, each.loops.end());
+    if (draw(2) == 0) each.loops.insert(reduced - 1, {.index = row.index, .step = tile_of(each, row.index)});
   }
 
   std::vector<Loop> plain_loops(StatementId statement, bool with_reduced) const {
@@ -92,6 +111,32 @@ class Damage {
     const bool reduces =
         std::ranges::any_of(indices, [](const OwnIndex& index) { return index.kind == IndexKind::reduce; });
     schedule_.folded.push_back({each.statement, reduces});
+  }
+
+  void move_later(ScheduledKernel& kernel, const ScheduledStatement& each) {
+    const size_t place = size_t(&each - kernel.statements.data());
+    if (place + 1 < kernel.statements.size())
+      move_within(kernel.statements, place);
+    else if (kernel.kind != KernelKind::repeat)
+      move_behind_others(kernel);
+  }
+
+  // Places keep the loops that they share.
+  void move_within(std::vector<ScheduledStatement>& statements, size_t place) {
+    std::vector<uint32_t> shared;
+    for (const ScheduledStatement& each : statements) shared.push_back(each.shared);
+    const auto from = statements.begin() + ptrdiff_t(place);
+    std::rotate(from, from + 1, from + 1 + ptrdiff_t(draw(size_t(statements.end() - from))));
+    for (size_t i = 0; i < shared.size(); ++i) statements[i].shared = shared[i];
+  }
+
+  // Inside a repeat, no further than it goes.
+  void move_behind_others(const ScheduledKernel& kernel) {
+    const auto from = schedule_.kernels.begin() + (&kernel - schedule_.kernels.data());
+    const auto last = std::find_if(from, schedule_.kernels.end(), [&](const ScheduledKernel& other) {
+      return kernel.inside != none && other.inside != kernel.inside;
+    });
+    std::rotate(from, from + 1, from + 1 + ptrdiff_t(draw(size_t(last - from))));
   }
 
   // Into a kernel of its own, before the first with a later statement.
@@ -176,6 +221,27 @@ const char* const programs[] = {
     yield (b, stack a)
   }
 })",
+    R"(program carries(x: f32[5, 8]) -> (s, all, q) {
+  start: f32[8] = for j: x[0, j] * 2
+  (s: f32[8], all: f32[5, 8]) = repeat t in 5 carry (now = start) {
+    a: f32[8] = for j: now[7 - j] + x[t, j] + start[j]
+    b: f32[8] = for j: a[j] * start[7 - j]
+    yield (b, stack a)
+  }
+  q: f32[8] = for j: start[7 - j] + s[j]
+})",
+    R"(program operands(x: f32[16], n: i64[9]) -> (v, y, u) {
+  m: f32[16] = for j: x[j] * 2
+  z: f32[16] = for j: m[15 - j] + 1
+  (v: f32[16], w: i64[16]) = opaque sort(m, dim = 0, descending = false)
+  y: f32[16] = scatter sum k in 9 into z: [n[k]] <- m[k]
+  u: f32[16] = for j: z[j] + m[j] + v[j]
+})",
+    R"(program shared(x: f32[9, 6]) -> (h, y, z) {
+  h: f32[9, 6] = for i, j: x[i, j] * x[i, j] + 1
+  y: f32[9, 6] = for i, j: sqrt(h[i, j])
+  z: f32[9, 6] = for i, j: (y[i, j] - h[i, j]) / h[i, j]
+})",
 };
 
 struct Counts {
@@ -211,6 +277,10 @@ void add_damaged(const Program& program, const std::string& name, size_t tries, 
       continue;
     }
     ++counts.followed;
+    const auto planned = plan_program(program, damaged);
+    ASSERT_TRUE(planned.ok()) << to_string(planned.error()) << print(program, damaged);
+    const Status plan = verify(program, plan_of(*planned));
+    EXPECT_TRUE(plan.ok()) << to_string(plan.error()) << print(program, damaged);
     if (added < most && seen.insert(*code).second) list.push_back({name, program, damaged}), ++added;
   }
 }
@@ -223,7 +293,7 @@ TEST(DamagedSchedules, ThatVerifyComputeTheSame) {
   Counts counts;
   for (const char* text : programs) {
     const Program program = parsed(text);
-    add_damaged(program, program.name, is_long ? 2000 : 120, is_long ? 80 : 5, random, list, counts);
+    add_damaged(program, program.name, is_long ? 2000 : 250, is_long ? 80 : 6, random, list, counts);
   }
   EXPECT_GE(counts.tried, 800u);
   EXPECT_GE(counts.verified, counts.tried / 20);

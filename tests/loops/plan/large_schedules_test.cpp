@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 
+#include "base/sanitizers.h"
 #include "loops/emit_c/emit_c.h"
 #include "loops/plan/values_testing.h"
 
@@ -86,6 +88,54 @@ TEST(LargeSchedules, ManyLargeExpressionsAreRefused) {
   EXPECT_EQ(to_string(verify(made.program, made.schedule).error()),
             "error: all expressions up to 'a766' have more than 1178112 operations with what is folded into them\n"
             "  hint: give more statements kernels of their own");
+}
+
+// Statements of one kernel that each read the one before, all in one loop.
+Folded fused_chain(size_t length) {
+  Folded made = folded_chain(length, plus_one);
+  std::vector<ScheduledStatement>& statements = made.schedule.kernels[0].statements;
+  statements[0].shared = 1;
+  std::vector<ScheduledStatement> before;
+  for (const FoldedStatement& each : made.schedule.folded)
+    before.push_back({.statement = each.statement, .loops = {{.index = 0}}, .shared = before.empty() ? 0u : 1u});
+  statements.insert(statements.begin(), before.begin(), before.end());
+  made.schedule.folded.clear();
+  return made;
+}
+
+TEST(LargeSchedules, AKernelOfManyStatementsIsCheckedQuickly) {
+  const Folded made = fused_chain(8000);
+  const std::clock_t start = std::clock();
+  const Status status = verify(made.program, made.schedule);
+  EXPECT_TRUE(status.ok()) << to_string(status.error());
+  EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, any_sanitizer ? 20 : 2);
+}
+
+// Wherever in the kernel its producer is, and however many loops those between them share.
+TEST(LargeSchedules, ProducersAreFoundThroughAWholeKernel) {
+  const Program program = parsed(R"(program p(x: f32[8, 8]) -> (d) {
+  a: f32[8, 8] = for i, j: x[i, j] + 1
+  b: f32[8, 8] = for i, j: a[i, j] + 1
+  c: f32[8, 8] = for i, j: b[i, j] + 1
+  d: f32[8, 8] = for i, j: c[i, j] + a[i, 7 - j]
+}
+)");
+  const auto message = [&](uint32_t b, uint32_t c, uint32_t d) {
+    const std::vector<Loop> loops{{.index = 0}, {.index = 1}};
+    Schedule schedule;
+    schedule.kernels = {{.statements = {{.statement = 0, .loops = loops},
+                                        {.statement = 1, .loops = loops, .shared = b},
+                                        {.statement = 2, .loops = loops, .shared = c},
+                                        {.statement = 3, .loops = loops, .shared = d}}}};
+    const Status status = verify(program, schedule);
+    return status.ok() ? "" : status.error().message;
+  };
+  const std::string wrong = "'d' reads 'a' at another iteration of their shared loop over 'j'";
+  EXPECT_EQ(message(2, 2, 2), wrong);
+  EXPECT_EQ(message(1, 2, 2), "");
+  EXPECT_EQ(message(2, 1, 2), "");
+  EXPECT_EQ(message(2, 2, 1), "");
+  EXPECT_EQ(message(2, 0, 2), "");
 }
 
 std::string sum_of(int terms) {

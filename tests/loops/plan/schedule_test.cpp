@@ -129,6 +129,12 @@ const std::string others = R"(program others(x: f32[12, 20, 16], m: bool[12]) ->
   d: f32[12] = for i: if(m[i], few[i, 3], 0)
 })";
 
+const std::string two_readers = R"(program two_readers(x: f32[9]) -> (h, y, z) {
+  h: f32[9] = for i: x[i] * x[i] + 1
+  y: f32[9] = for i: sqrt(h[i])
+  z: f32[9] = for i: (y[i] - h[i]) / h[i]
+})";
+
 struct ByHand {
   const char* what;
   const std::string* program;
@@ -179,6 +185,22 @@ const ByHand by_hand[] = {
     z: for k, i share 2
   }
 })"},
+    {"rows of totals that are one tile", &rows, R"(schedule rows {
+  kernel {
+    top: for i, j
+    e: for i, j share 1
+    total: for i, j share 2
+  }
+  kernel {
+    y: for j, i
+  }
+  kernel {
+    p: for i, k by 18, j, k
+  }
+  kernel {
+    z: for k, i
+  }
+})"},
     {"other orders, unrolled, kernels in another order", &others, R"(schedule others {
   kernel {
     a: for i, j, k
@@ -211,6 +233,14 @@ const ByHand by_hand[] = {
   }
   kernel {
     s: for k, j, i
+  }
+})"},
+    {"folded into a reader that runs before its kernel", &two_readers, R"(schedule two_readers {
+  fold y
+  kernel {
+    h: for i
+    z: for i share 1
+    y: for i share 1
   }
 })"},
 };

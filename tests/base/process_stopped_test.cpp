@@ -1,0 +1,104 @@
+// Programs that stop their supervisor: limits hold all the same.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/process_testing.h"
+#include "base/process_tree.h"
+
+namespace lightline {
+namespace {
+
+using process_test::comes_true;
+using process_test::expect_gone;
+using process_test::family;
+using process_test::numbers;
+using process_test::shell;
+
+using StoppedProcess = process_test::LeavesNothing;
+
+TEST_F(StoppedProcess, AStoppedSupervisorIsWokenAtTheLimit) {
+  const auto late = shell("kill -STOP $PPID; sleep 60", {.seconds = 0.3});
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->limit, ProcessLimit::time);
+  EXPECT_LT(late->seconds, 30);
+  const auto loud = shell("kill -STOP $PPID; yes; sleep 60", {.output_bytes = 1000});
+  ASSERT_TRUE(loud.ok());
+  EXPECT_EQ(loud->limit, ProcessLimit::output);
+}
+
+// The time that it was stopped for counts.
+TEST_F(StoppedProcess, TheLimitIsAPointInTime) {
+  const auto late = shell("kill -STOP $PPID; sleep 30", {.seconds = 3});
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->limit, ProcessLimit::time);
+  EXPECT_GE(late->seconds, 3);
+  EXPECT_LT(late->seconds, 5);
+  const auto continued = shell("kill -STOP $PPID; sleep 1.5; kill -CONT $PPID; sleep 30", {.seconds = 2});
+  ASSERT_TRUE(continued.ok());
+  EXPECT_EQ(continued->limit, ProcessLimit::time);
+  EXPECT_LT(continued->seconds, 3.5);
+}
+
+TEST_F(StoppedProcess, AnEndThatIsSeenTooLateIsToldAsTheLimit) {
+  const auto result = shell("kill -STOP $PPID; exit 3", {.seconds = 0.5});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limit, ProcessLimit::time);
+  EXPECT_GE(result->seconds, 0.5);
+  EXPECT_EQ(result->exit_status, 3);
+}
+
+// For 20 seconds, if nobody ends it, from three processes, one of them in a session of its own.
+TEST_F(StoppedProcess, StoppingAgainAndAgainHelpsNobody) {
+  const std::string stop = "sleep 20 & while kill -0 $!; do kill -STOP $SUPERVISOR; done";
+  const auto result = shell("export SUPERVISOR=$PPID; " + std::string(family) + "; sh -c '" + stop +
+                                "' & setsid sh -c '" + stop + "' & " + stop,
+                            {.seconds = 2});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limit, ProcessLimit::time);
+  EXPECT_EQ(result->signal, SIGKILL);
+  EXPECT_LT(result->seconds, 10);
+  EXPECT_EQ(numbers(result->output).size(), 4u);
+  expect_gone(numbers(result->output));
+}
+
+TEST_F(StoppedProcess, WithoutGraceTheSupervisorIsGivenUpAtOnce) {
+  const auto result = shell("echo $$; kill -STOP $PPID; sleep 60", {.seconds = 0.5, .grace_seconds = 0});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limit, ProcessLimit::time);
+  EXPECT_EQ(result->signal, SIGKILL);
+  EXPECT_GE(result->seconds, 0.5);
+  EXPECT_LT(result->seconds, 10);
+  EXPECT_FALSE(result->output.empty());
+}
+
+// One that is not below the supervisor can not be killed: the call ends without it.
+TEST_F(StoppedProcess, TheCallReturnsWhoeverStopsTheSupervisor) {
+  const base_test::TemporaryDirectory directory;
+  std::atomic<bool> done = false;
+  std::thread outsider([&] {
+    pid_t supervisor = 0;
+    EXPECT_TRUE(comes_true([&] {
+      const auto text = read_file(directory / "supervisor");
+      const std::vector<pid_t> found = numbers(text.ok() ? *text : "");
+      supervisor = found.empty() ? 0 : found[0];
+      return supervisor != 0;
+    }));
+    const int held = int(syscall(SYS_pidfd_open, supervisor, 0));
+    while (!done) syscall(SYS_pidfd_send_signal, held, SIGSTOP, nullptr, 0);
+    close(held);
+  });
+  const auto result =
+      shell("echo $PPID >supervisor; sleep 60", {.folder = directory / "", .seconds = 2, .grace_seconds = 1});
+  done = true;
+  outsider.join();
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limit, ProcessLimit::time);
+  EXPECT_EQ(result->signal, SIGKILL);
+  EXPECT_GE(result->seconds, 2);
+  EXPECT_LT(result->seconds, 10);
+}
+
+}  // namespace
+}  // namespace lightline
