@@ -370,6 +370,13 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
           if (!mapped.empty()) products = std::min(products, count(mapped));
         }
       }
+      // Elements of one term against each other: half of the products are the other half.
+      if (std::popcount(s) == 2) {
+        const Factor &x = network.factors[inner[size_t(std::countr_zero(a))]],
+                     &y = network.factors[inner[size_t(std::countr_zero(b))]];
+        const bool alike = x.value.is_element() && y.value.is_element() && x.value.term == y.value.term;
+        if (alike && x.value.at != y.value.at) products = std::ceil(products / 2);
+      }
       cost[s] = std::min(cost[s], cost[a] + cost[b] + products);
     }
   }

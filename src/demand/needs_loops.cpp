@@ -43,6 +43,7 @@ std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::ve
 // of it, all steps before do.
 void Needs::visit_loop(size_t number) {
   const Loop& loop = form_.loops[number];
+  if (loop.carried.empty()) return;
   std::vector<std::vector<Region>> own(needed_.size());
   const TermId from = *std::min_element(loop.carried.begin(), loop.carried.end());
   bool any = false;

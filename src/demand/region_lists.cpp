@@ -6,6 +6,16 @@ namespace lightline::demand {
 
 constexpr size_t most_regions = 256;
 
+namespace {
+
+// Also where a quotient or a remainder may have it.
+bool has_variable(const Form& form, index::AtomId variable) {
+  return std::any_of(form.terms.begin(), form.terms.end(),
+                     [&](const auto& term) { return term.first == variable || !index::is_variable(term.first); });
+}
+
+}  // namespace
+
 bool contains(const Region& a, const Region& b) {
   if (!a.cuts.empty() || a.samples != b.samples) return a == b;
   for (size_t d = 0; d < a.box.size(); ++d) {
@@ -32,7 +42,8 @@ void compact(std::vector<Region>& list) {
       Region& last = list[kept];
       Region& next = list[i];
       bool same = last.box[d].step == 1 && next.box[d].step == 1 && next.box[d].lo <= last.box[d].hi + 1 &&
-                  last.cuts.empty() && next.cuts.empty() && last.samples == next.samples;
+                  last.cuts == next.cuts && last.samples == next.samples;
+      for (const Form& cut : last.cuts) same = same && cut.terms.size() > 0 && !has_variable(cut, index::AtomId(d));
       for (size_t e = 0; same && e < rank; ++e) same = e == d || last.box[e] == next.box[e];
       // Every second one of each: all of them
       const Range own = last.box[d], other = next.box[d];

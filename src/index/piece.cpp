@@ -103,7 +103,9 @@ std::vector<Piece> merged(std::vector<Piece> pieces) {
       Piece& last = pieces[kept];
       Piece& next = pieces[i];
       const Range own = last.box[d], other = next.box[d];
-      bool same = last.cuts.empty() && next.cuts.empty();
+      bool same = last.cuts == next.cuts && std::none_of(last.cuts.begin(), last.cuts.end(), [&](const HalfSpace& cut) {
+                    return coefficient_of(cut, int(d)) != 0;
+                  });
       for (size_t e = 0; same && e < last.box.size(); ++e) same = e == d || last.box[e] == next.box[e];
       const bool dense = (own.step == 1 || own.count() == 1) && (other.step == 1 || other.count() == 1);
       if (same && dense && other.lo <= own.hi + 1)
