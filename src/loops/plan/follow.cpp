@@ -204,7 +204,11 @@ class Follower : public Decisions {
     if (product == nullptr || scheduled(line).shared != folded.loops.size() || !can_follow(stepped_, *product, folded))
       return refuse(folded.statement, "can not follow the product in its kernel",
                     "what follows is a map of the same domain, in the same order, that reads the product there");
-    product->epilogue.push_back(std::move(folded));
+    // Statements come in the order of the program, the schedule may have another.
+    const auto later =
+        std::find_if(product->epilogue.begin(), product->epilogue.end(),
+                     [&](const FoldedCompute& other) { return lines_.at(other.statement).place > line.place; });
+    product->epilogue.insert(later, std::move(folded));
     return Ok{};
   }
 

@@ -135,6 +135,12 @@ const std::string two_readers = R"(program two_readers(x: f32[9]) -> (h, y, z) {
   z: f32[9] = for i: (y[i] - h[i]) / h[i]
 })";
 
+const std::string followed = R"(program followed(x: f32[33, 70], w: f32[70, 41], s: f32[33, 41]) -> (n as s, y) {
+  t: f32[33, 41] = for i, j: sum k in 70: x[i, k] * w[k, j]
+  n: f32[33, 41] = for i, j: s[i, j] * 0.9 + t[i, j]
+  y: f32[33, 41] = for i, j: t[i, j] - s[32 - i, j]
+})";
+
 struct ByHand {
   const char* what;
   const std::string* program;
@@ -199,6 +205,14 @@ const ByHand by_hand[] = {
   }
   kernel {
     z: for k, i
+  }
+})"},
+    {"what follows a product, in another order than the program's", &followed, R"(schedule followed {
+  kernel product {
+    t: for i, j, k
+      keep t in registers within j
+    y: for i, j share 2
+    n: for i, j share 2
   }
 })"},
     {"other orders, unrolled, kernels in another order", &others, R"(schedule others {
