@@ -17,11 +17,11 @@ double matrix_ms(const demand::Work& work, const machine::Machine& machine, cons
     if (macs <= 0) continue;
     const machine::RateType left = machine::narrow_rate_type(operands.narrow);
     const machine::RateType right = machine::narrow_rate_type(operands.wide);
-    const machine::ContractionRate rate =
-        rates == Rates::all_units ? machine::contraction_rate_all_units(machine, left, right, options.math)
-        : left != right || operands.wide == DType::boolean
-            ? machine::contraction_rate_one_unit(machine, left, right, options.math)
-            : machine::contraction_rate(machine, operands.wide, options.math);
+    const machine::ContractionRate rate = rates == Rates::all_units
+                                              ? machine::contraction_rate_all_units(machine, left, right, options.math)
+                                          : left != right || operands.wide == DType::boolean
+                                              ? machine::contraction_rate_one_unit(machine, left, right, options.math)
+                                              : machine::contraction_rate(machine, operands.wide, options.math);
     const double ms = rate.macs_per_second > 0 ? 1e3 * macs / rate.macs_per_second : 0;
     total += ms;
     if (ms > longest) {
