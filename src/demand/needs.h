@@ -23,12 +23,6 @@ enum class Tier : uint8_t {
   unfused,  // operator by operator; the normal form has borders
 };
 
-// Something that counts less than it might, and why.
-struct GivenUp {
-  std::string reason;
-  uint32_t statement = loops::none;
-};
-
 // Bytes by who moves them. Without borders there is one group.
 struct GroupTraffic {
   double operand_bytes = 0;
@@ -225,11 +219,7 @@ class Needs {
   std::map<std::vector<uint64_t>, Pair> pairs_;
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::set<std::vector<int64_t>> made_before_;  // products of several factors on the way to sums
-  struct Written {
-    std::vector<Region> regions;
-    double bits = 0;
-  };
-  std::map<TermId, Written> written_;
+  std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
   struct Stored {
     std::vector<Region> regions;
     DType width = DType::boolean;

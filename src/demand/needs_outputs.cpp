@@ -76,11 +76,10 @@ void Needs::need_outputs() {
         fresh = true;
         continue;
       }
-      Written& places = written_[one.value.term];
-      places.bits = std::max<double>(places.bits, bits(type));
-      const double known = places.regions.empty() ? 0 : count(places.regions);
-      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(places.regions, std::move(region));
-      fresh |= count(places.regions) > known;
+      std::vector<Region>& places = written_[one.value.term];
+      const double known = places.empty() ? 0 : count(places);
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(places, std::move(region));
+      fresh |= count(places) > known;
     }
     // A view that repeats elements returns them once.
     if (view[output->array] != nullptr) {
