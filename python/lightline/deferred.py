@@ -62,7 +62,7 @@ class Record(TorchDispatchMode):
                     for fake, real in zip(tree_leaves(step.result), tree_leaves(result), strict=True):
                         values[id(fake)] = real
         except (KeyError, RuntimeError, NotImplementedError):
-            return None
+            return None  # no value: whoever asks names the buffer
         return next((values[id(leaf)] for leaf in results_of(reversed(steps)) if is_same(leaf, wanted)), None)
 
     def steps_for(self, wanted: FakeTensor) -> list[Step] | None:
