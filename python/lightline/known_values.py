@@ -62,9 +62,7 @@ def constants_of(exported: Any, mutated: set[str], notes: list[str]) -> list[tup
             continue
         tensor = value_of(exported.constants.get(spec.target, exported.state_dict.get(spec.target)))
         if tensor is None:
-            notes.append(
-                f"the values of '{spec.target}' are not known: zeros among them are not seen"
-            )
+            notes.append(f"the values of '{spec.target}' are not known: zeros among them are not seen")
             continue
         if spec.kind.name == "BUFFER" and spec.persistent and is_placeholder(tensor):
             notes.append(
