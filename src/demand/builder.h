@@ -69,6 +69,8 @@ class Builder {
   // ---- reductions ----
   Cases reduced(loops::Reducer reducer, Cases body, const Space& space, DType type);
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
+  std::optional<Value> with_what_leaves(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
+                                        const Region& cell, DType type);
   void straighten(std::vector<Case>& body, uint32_t reduced);
   Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
   std::optional<Form> every_so_often(const Case& one, uint32_t reduced, const Region& cell);

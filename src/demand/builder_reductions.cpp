@@ -240,11 +240,59 @@ std::optional<Value> Builder::closed_form(Reducer reducer, const std::vector<Cas
   }
 }
 
+// max_k (x[k] + w[j]) is (max_k x[k]) + w[j], and so for every reducer: what does not vary leaves. Sums lose their
+// factors when they are priced, since there the order is free.
+std::optional<Value> Builder::with_what_leaves(Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
+                                               const Region& cell, DType type) {
+  if (body.size() != 1 || !body[0].value.is_element()) return std::nullopt;
+  const Term made = terms_[body[0].value.term];
+  const bool extreme = reducer == Reducer::max || reducer == Reducer::min;
+  const bool logic = reducer == Reducer::any || reducer == Reducer::all;
+  if (!(extreme && (made.kind == TermKind::sum || made.kind == TermKind::product)) &&
+      !(logic && made.kind == TermKind::call &&
+        (made.function == loops::Function::logical_and || made.function == loops::Function::logical_or)))
+    return std::nullopt;
+  std::vector<Argument> leaving, staying;
+  for (const Argument& arg : made.args) {
+    const Value value = algebra_.moved(arg.value, body[0].value.at);
+    (has_below(value, reduced, atoms_) ? staying : leaving).push_back({value, arg.factor});
+  }
+  const bool multiple = made.kind == TermKind::product;  // only a number may leave: factors of data may be negative
+  if (multiple ? made.number == 1 : leaving.empty() && (made.kind != TermKind::sum || made.number == 0))
+    return std::nullopt;
+  if (staying.empty()) return std::nullopt;
+  Case rest = body[0];
+  if (multiple) {
+    std::vector<Value> factors;
+    for (const Argument& arg : made.args) factors.push_back(algebra_.moved(arg.value, body[0].value.at));
+    rest.value = algebra_.product(std::move(factors), 1, made.type);
+    const bool turned = made.number < 0;
+    const Reducer opposite = reducer == Reducer::max ? Reducer::min : Reducer::max;
+    return algebra_.product({reduced_cell(turned ? opposite : reducer, {rest}, reduced, cell, type)}, made.number,
+                            type);
+  }
+  if (extreme) {
+    rest.value = algebra_.sum(staying, 0, made.type);
+    leaving.push_back({reduced_cell(reducer, {rest}, reduced, cell, type), 1});
+    return algebra_.sum(std::move(leaving), made.number, type);
+  }
+  if (staying.size() != 1) return std::nullopt;
+  rest.value = staying[0].value;
+  const Value inner = reduced_cell(reducer, {rest}, reduced, cell, type);
+  const Value* args[] = {&leaving[0].value, &inner};
+  Region where;
+  where.box = algebra_.box;
+  Cases into;
+  algebra_.call(made.function, args, DType::boolean, DType::boolean, where, into);
+  return into.size() == 1 ? std::optional(into[0].value) : std::nullopt;
+}
+
 Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type) {
   std::vector<Range> box(body[0].where.box.begin(), body[0].where.box.begin() + reduced);
   box.insert(box.end(), cell.box.begin(), cell.box.end());
   algebra_.box = box;
   if (auto value = closed_form(reducer, body, reduced, cell, type)) return *value;
+  if (auto value = with_what_leaves(reducer, body, reduced, cell, type)) return *value;
   // A sum of what does not vary and of what does
   if (reducer == Reducer::sum && body.size() > 1) {
     std::vector<Argument> parts;

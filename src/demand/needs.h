@@ -65,6 +65,7 @@ class Needs {
   void visit_opaque(TermId id);
   void visit_scatter(TermId id);
   bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where);
+  bool need_added_first(size_t body, const Term& scatter, const Region& where);
   void keep_last_writes(size_t body, const Term& scatter, Region& where);
   static void complete(Region& region);
   void visit_cases(TermId id);
@@ -113,6 +114,7 @@ class Needs {
   // ---- contractions ----
   static constexpr size_t most_factors = 10;
   static constexpr int most_absorbed = 6;
+  static constexpr size_t most_added = 64;
   static uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
   struct Factor {
     Value value;
@@ -130,6 +132,7 @@ class Needs {
     int absorbed = 0;
     int distributed = 0;
     bool one_hot = false;
+    bool apart = false;  // a trial: nothing is tried inside of it
   };
   struct Results {
     const std::vector<Region>& regions;
@@ -149,6 +152,8 @@ class Needs {
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);
+  void parts_of_exponent(const Value& exponent, std::vector<Value>& parts, std::vector<Value>& times);
+  std::vector<Factor> powers(const Value& value);
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
   bool need_search(const Value& value, const Region& region, TermId owner);
@@ -158,6 +163,9 @@ class Needs {
     return std::any_of(network.factors.begin(), network.factors.end(), [](const Factor& f) { return f.exponential; });
   }
   void absorb(Network& network);
+  bool join(Network& network, const Term& sum, const std::vector<Form>& at);
+  double products_inside(const Value& value, const Region& region);
+  bool is_cheaper_inside(const Value& value, const Network& around);
   // Every variable that is read by digits becomes its digits.
   void split_digits(Network& network);
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
@@ -166,6 +174,11 @@ class Needs {
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
   double products_of(Network network);
+  // For the floor: of products that share a factor and are added, the most stand for all.
+  std::set<TermId> factors_of(const Value& value) const;
+  void share_products(TermId sum);
+  Cases joined_by_formulas(const Term& reduction);
+  std::vector<bool> shared_cases(const Cases& body, size_t reduced) const;
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
@@ -218,7 +231,8 @@ class Needs {
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
   std::map<std::array<uint64_t, 4>, Total> totals_;
-  std::set<std::vector<int64_t>> made_before_;  // products of several factors on the way to sums
+  std::set<TermId> stood_for_;                     // floor: sums whose products those of another stand for
+  std::set<std::vector<int64_t>> made_before_;     // products of several factors on the way to sums
   std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
   struct Stored {
     std::vector<Region> regions;

@@ -348,11 +348,15 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
     for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
       const size_t b = s ^ a;
       if (a < b) continue;
-      if (cost[a] + cost[b] >= cost[s]) continue;
+      // Equal sides are made once: powers by squaring.
+      const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) &&
+                         product_key(network, inner, a, all[a]) == product_key(network, inner, b, all[b]);
+      const double sides = twice ? cost[a] : cost[a] + cost[b];
+      if (sides >= cost[s]) continue;
       // Scaling one by the other is no contraction: vector units do it on the way.
       const bool scaling = left[s] == (left[a] | left[b]) && (left[s] == left[a] || left[s] == left[b]);
       if (scaling) {
-        cost[s] = std::min(cost[s], cost[a] + cost[b]);
+        cost[s] = std::min(cost[s], sides);
         continue;
       }
       // Two factors that were there from the start may repeat their products.
@@ -377,7 +381,7 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
         const bool alike = x.value.is_element() && y.value.is_element() && x.value.term == y.value.term;
         if (alike && x.value.at != y.value.at) products = std::ceil(products / 2);
       }
-      cost[s] = std::min(cost[s], cost[a] + cost[b] + products);
+      cost[s] = std::min(cost[s], sides + products);
     }
   }
   if (counting_ && n > 2)

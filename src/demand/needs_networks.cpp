@@ -29,7 +29,7 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
       return;
     }
     if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
-        is_plain(value.at) && region.box.size() + made.reduced.size() <= 60) {
+        region.box.size() + made.reduced.size() <= 60 && (is_plain(value.at) || is_cheaper_inside(value, network))) {
       for (const Case& one : made.body) {
         Region wider = region;
         uint64_t all = summed;
@@ -95,46 +95,91 @@ bool Needs::is_plain(const std::vector<Form>& at) {
   });
 }
 
-// exp(a[i] + b[j]) is the product of two.
-void Needs::add_factor(Network& network, const Value& value) {
-  if (value.is_number()) return;
-  const Factor whole{value, variables_of(value), !algebra_.reads_data(value)};
-  std::vector<Factor> parts;
-  const Term& made = term(value.is_element() ? value.term : 0);
-  const bool exponential = value.is_element() && made.kind == TermKind::call &&
-                           (made.function == loops::Function::exp || made.function == loops::Function::exp2);
-  Value inner;
-  if (exponential) {
-    algebra_.box = network.region.box;
-    inner = algebra_.moved(made.args[0].value, value.at);
-    if (inner.is_element() && term(inner.term).kind == TermKind::product && term(inner.term).args.size() == 1)
-      inner = algebra_.moved(Value(term(inner.term).args[0].value), inner.at);
+// What is added in an exponent, each part as far as its variables are its own; `times` are the factors of all parts.
+void Needs::parts_of_exponent(const Value& exponent, std::vector<Value>& parts, std::vector<Value>& times) {
+  if (exponent.is_position()) {
+    for (const auto& [atom, coefficient] : exponent.form.terms)
+      parts.push_back(Value::position(Form{0, {{atom, coefficient}}}, exponent.denominator));
+    return;
   }
-  if (inner.is_element() && term(inner.term).kind == TermKind::sum) {
-    for (const Argument& arg : term(inner.term).args) {
-      const Value part = algebra_.moved(arg.value, inner.at);
-      Factor one{part, variables_of(part), !algebra_.reads_data(part)};
-      one.exponential = true;
-      one.needs = {part};
-      // Parts that share variables stay together; the one with the most stands for them.
-      for (size_t i = 0; i < parts.size();) {
-        if ((parts[i].variables & one.variables) == 0) {
-          ++i;
-          continue;
-        }
-        if (std::popcount(parts[i].variables) > std::popcount(one.variables)) one.value = parts[i].value;
-        one.variables |= parts[i].variables;
-        one.formula = one.formula && parts[i].formula;
-        one.needs.insert(one.needs.end(), parts[i].needs.begin(), parts[i].needs.end());
-        parts.erase(parts.begin() + int64_t(i));
-      }
-      if (one.variables != 0 || !one.formula) parts.push_back(std::move(one));
+  if (!exponent.is_element()) return;
+  const Term& made = term(exponent.term);
+  const auto moved = [&](const Argument& arg) { return algebra_.moved(arg.value, exponent.at); };
+  if (made.kind == TermKind::sum) {
+    for (const Argument& arg : made.args) {
+      const Value part = moved(arg);
+      if (part.is_position())
+        parts_of_exponent(part, parts, times);
+      else
+        parts.push_back(part);
+    }
+    return;
+  }
+  if (made.kind == TermKind::product) {
+    const auto is_sum = [&](const Argument& arg) {
+      return arg.value.is_position() ? arg.value.form.terms.size() > 1
+                                     : arg.value.is_element() && term(arg.value.term).kind == TermKind::sum;
+    };
+    const auto sum =
+        made.args.size() == 1 ? made.args.begin() : std::find_if(made.args.begin(), made.args.end(), is_sum);
+    if (sum != made.args.end()) {
+      for (const Argument& arg : made.args)
+        if (&arg != &*sum) times.push_back(moved(arg));
+      return parts_of_exponent(moved(*sum), parts, times);
     }
   }
+  parts.push_back(exponent);
+}
+
+// exp(a[i] + b[j]) is the product of two, and so is g ** (i - j).
+std::vector<Needs::Factor> Needs::powers(const Value& value) {
+  if (!value.is_element()) return {};
+  const Term& made = term(value.term);
+  if (made.kind != TermKind::call) return {};
+  std::vector<Value> parts, times;
+  if (made.function == loops::Function::exp || made.function == loops::Function::exp2) {
+    parts_of_exponent(algebra_.moved(made.args[0].value, value.at), parts, times);
+  } else if (made.function == loops::Function::pow) {
+    parts_of_exponent(algebra_.moved(made.args[1].value, value.at), parts, times);
+    times.push_back(algebra_.moved(made.args[0].value, value.at));
+  }
+  std::vector<Factor> factors;
+  for (const Value& part : parts) {
+    Factor one{part, variables_of(part), !algebra_.reads_data(part), true, {part}};
+    for (const Value& other : times) {
+      if (std::popcount(variables_of(other)) > std::popcount(variables_of(one.value))) one.value = other;
+      one.variables |= variables_of(other);
+      one.formula = one.formula && !algebra_.reads_data(other);
+      one.needs.push_back(other);
+    }
+    // What another has the variables of is one with it; the one with the most stands for them.
+    for (size_t i = 0; i < factors.size();) {
+      const uint64_t both = factors[i].variables | one.variables;
+      if (both != factors[i].variables && both != one.variables) {
+        ++i;
+        continue;
+      }
+      if (std::popcount(variables_of(factors[i].value)) > std::popcount(variables_of(one.value)))
+        one.value = factors[i].value;
+      one.variables = both;
+      one.formula = one.formula && factors[i].formula;
+      one.needs.insert(one.needs.end(), factors[i].needs.begin(), factors[i].needs.end());
+      factors.erase(factors.begin() + int64_t(i));
+    }
+    if (one.variables != 0 || !one.formula) factors.push_back(std::move(one));
+  }
+  for (Factor& one : factors) one.exponential = !one.formula;
+  return factors;
+}
+
+void Needs::add_factor(Network& network, const Value& value) {
+  if (value.is_number()) return;
+  algebra_.box = network.region.box;
+  const std::vector<Factor> parts = powers(value);
   if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors)
     network.factors.insert(network.factors.end(), parts.begin(), parts.end());
   else
-    network.factors.push_back(whole);
+    network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
 }
 
 void Needs::need_factors(const Network& network, TermId owner) {
@@ -151,23 +196,58 @@ void Needs::need_factors(const Network& network, TermId owner) {
   }
 }
 
+// The products of a sum by itself, as far as it is read here.
+double Needs::products_inside(const Value& value, const Region& region) {
+  const Term& made = term(value.term);
+  double total = 0;
+  for (const Region& mapped : index::image(region, value.at, atoms_)) {
+    std::vector<Form> at;
+    for (size_t c = 0; c < mapped.box.size(); ++c) at.push_back(Form::variable(index::AtomId(c)));
+    Network alone;
+    alone.region = mapped;
+    alone.apart = true;
+    if (join(alone, made, at)) total += products_of(std::move(alone));
+  }
+  return total;
+}
+
+// Whether sums over a sum, that windows or digits read, take fewer products if both are one.
+bool Needs::is_cheaper_inside(const Value& value, const Network& around) {
+  const Term& made = term(value.term);
+  if (tier_ == Tier::unfused || around.apart || made.body.size() != 1) return false;
+  Network joined = around, kept = around;
+  joined.apart = kept.apart = true;
+  std::erase_if(joined.factors, [&](const Factor& factor) { return factor.value == value; });
+  if (!join(joined, made, value.at)) return false;
+  if (around.factors.empty()) add_factor(kept, value);
+  return products_of(std::move(joined)) < products_of(std::move(kept)) + products_inside(value, around.region);
+}
+
+// The product that a sum is of becomes part of the network around it.
+bool Needs::join(Network& network, const Term& sum, const std::vector<Form>& at) {
+  const Value body = sum.body[0].value;
+  if (sum.body.size() != 1 || !body.is_element()) return false;
+  const Term& product = term(body.term);
+  if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) return false;
+  if (network.region.box.size() + sum.reduced.size() > 60) return false;
+  const Value moved = enter(sum.body[0], sum, at, network.region, network.summed);
+  for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
+  return true;
+}
+
 // A factor that is itself a sum of products, made for this alone, joins: the order is then free.
 void Needs::absorb(Network& network) {
   for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
     const Term& inner = term(value.term);
-    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
-    const Value body = inner.body[0].value;
-    if (!body.is_element()) continue;
-    const Term& product = term(body.term);
-    if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) continue;
-    if (network.region.box.size() + inner.reduced.size() > 60) continue;
+    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
-    if (!is_plain(value.at)) continue;
-    const Value moved = enter(inner.body[0], inner, value.at, network.region, network.summed);
-    network.factors.erase(network.factors.begin() + int64_t(i));
-    for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
+    if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
+    Network joined = network;
+    joined.factors.erase(joined.factors.begin() + int64_t(i));
+    if (!join(joined, inner, value.at)) continue;
+    network = std::move(joined);
     ++network.absorbed;
     i = SIZE_MAX;  // from the start
   }
@@ -341,7 +421,8 @@ void Needs::parts_of(const Value& value, const Region& region, std::vector<Value
   algebra_.box = region.box;
   for (const Argument& arg : term(value.term).args) {
     const Value part = algebra_.moved(arg.value, value.at);
-    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1)
+    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1 &&
+        parts.size() <= most_added)
       parts_of(part, region, parts);
     else
       parts.push_back(part);
@@ -350,7 +431,6 @@ void Needs::parts_of(const Value& value, const Region& region, std::vector<Value
 
 // x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
 bool Needs::distribute(const Network& network, TermId owner, Results& results) {
-  constexpr size_t most_parts = 64;
   if (network.summed == 0 || network.distributed > 1 || tier_ == Tier::unfused) return false;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Value value = network.factors[i].value;
@@ -365,7 +445,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
              (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1 &&
               uses_[part.term] <= 1);
     });
-    if (parts.size() > most_parts || !makes_products) continue;
+    if (parts.size() > most_added || !makes_products) continue;
     Network rest = network;
     rest.factors.erase(rest.factors.begin() + int64_t(i));
     ++rest.distributed;

@@ -29,7 +29,12 @@ void Needs::visit_reduction(TermId id) {
   const bool logic = made.reducer == Reducer::any || made.reducer == Reducer::all;
   Results results{regions};
   const std::vector<Region> parts = disjoint(regions);
-  for (const Case& one : made.body)
+  const bool was = counting_;
+  const Cases body = joined_by_formulas(made);
+  const std::vector<bool> stood_for = sums && tier_ == Tier::floor ? shared_cases(body, reduced) : std::vector<bool>();
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Case& one = body[i];
+    counting_ = was && !stood_for_.contains(id) && (stood_for.empty() || !stood_for[i]);
     for (const Region& region : parts) {
       Region where = one.where;
       where.samples = region.samples;
@@ -62,6 +67,8 @@ void Needs::visit_reduction(TermId id) {
       need(one.value, where);
       if (made.reads_data) add_total(one.value, where, id, results);
     }
+  }
+  counting_ = was;
 }
 
 // The same points, none of them twice; fewer where that can not be said.

@@ -101,7 +101,7 @@ void Needs::visit_scatter(TermId id) {
       if (where.empty || !sure) continue;
       for (const Value& index : parts.indices[i]) need(index, where);
       if (made.reducer == loops::Reducer::set) keep_last_writes(i, made, where);
-      need(made.body[i].value, where);
+      if (made.reducer != loops::Reducer::sum || !need_added_first(i, made, where)) need(made.body[i].value, where);
       std::vector<Form> domain;
       for (uint32_t r = 0; r < reduced; ++r) domain.push_back(Form::variable(r));
       if (counting_) combined += count(index::image(where, domain, atoms_));
@@ -134,6 +134,36 @@ void Needs::visit_scatter(TermId id) {
       }
       need(one.value, where);
     }
+}
+
+// What is scattered and added may be added before it is multiplied: products for each place are enough.
+bool Needs::need_added_first(size_t body, const Term& scatter, const Region& where) {
+  const ScatterParts& parts = form_.scatters[scatter.array];
+  const Value value = scatter.body[body].value;
+  if (tier_ == Tier::unfused || parts.indices[body].size() != 1 || !value.is_element()) return false;
+  const Term& sum = term(value.term);
+  if (sum.kind != TermKind::reduce || sum.reducer != loops::Reducer::sum || sum.body.size() != 1) return false;
+  if (uses_[value.term] > 1) return false;
+  const uint64_t own = variables_of(parts.indices[body][0]);
+  if (std::popcount(own) != 1) return false;
+  const uint32_t points = uint32_t(std::countr_zero(own));
+  int64_t places = 1;
+  for (size_t d = 0; d < parts.by_data.size(); ++d)
+    if (parts.by_data[d]) places *= parts.extents[d];
+  if (points >= scatter.reduced.size() || !is_free(where, points) || where.box[points].count() <= places) return false;
+  Region inside = where;
+  uint64_t summed = 0;
+  const Value product = enter(sum.body[0], sum, value.at, inside, summed);
+  if (!product.is_element() || term(product.term).kind != TermKind::product) return false;
+  for (const Argument& arg : term(product.term).args) {
+    const Value factor = algebra_.moved(arg.value, product.at);
+    if ((variables_of(factor) & own) != 0) need(factor, inside);
+  }
+  Region fewer = where;
+  fewer.box[points].hi = fewer.box[points].lo + (places - 1) * fewer.box[points].step;
+  fewer.points = -1;
+  need(value, fewer);
+  return true;
 }
 
 // Of several writes to one place the last one stays: as many rows as places that are hit.

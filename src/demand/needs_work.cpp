@@ -380,6 +380,7 @@ void Needs::count_sum(TermId id) {
   const Term& made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
+  if (tier_ == Tier::floor) share_products(id);
   double products = 0, slots = double(made.args.size()) - 1;
   for (const uint64_t inner : made.spelled)
     if (!needed_[inner].empty()) slots -= double(term(TermId(inner)).args.size()) - 1;

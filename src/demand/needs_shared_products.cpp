@@ -1,0 +1,128 @@
+// Sums of products that take less than their parts do. The floor allows most: x @ a + x @ b is x @ (a + b), and shifts
+// of one array are one convolution. Whoever sets the other operands to zero sees that the most expensive of the
+// products is needed, and no more is sure.
+#include <algorithm>
+#include <bit>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+// The terms that are multiplied in a product, or in a sum of products.
+std::set<TermId> Needs::factors_of(const Value& value) const {
+  if (!value.is_element()) return {};
+  const Term& made = term(value.term);
+  if (made.kind == TermKind::reduce && made.reducer == loops::Reducer::sum && made.body.size() == 1)
+    return factors_of(made.body[0].value);
+  if (made.kind != TermKind::product) return {value.term};
+  std::set<TermId> factors;
+  for (const Argument& arg : made.args)
+    if (arg.value.is_element() && algebra_.reads_data(arg.value)) factors.insert(arg.value.term);
+  return factors;
+}
+
+namespace {
+
+bool have_one_in_common(const std::set<TermId>& a, const std::set<TermId>& b) {
+  return std::any_of(a.begin(), a.end(), [&](TermId id) { return b.contains(id); });
+}
+
+}  // namespace
+
+void Needs::share_products(TermId id) {
+  struct Part {
+    TermId term;
+    double products = 0;
+    std::set<TermId> factors;
+  };
+  std::vector<Part> parts;
+  for (const Region& region : needed_[id]) {
+    std::vector<Value> values;
+    std::vector<Form> at;
+    for (uint32_t c = 0; c < term(id).rank; ++c) at.push_back(Form::variable(c));
+    parts_of(Value::element(id, at, term(id).width), region, values);
+    for (const Value& value : values) {
+      if (!value.is_element() || uses_[value.term] > 1) continue;
+      const Term& made = term(value.term);
+      if (made.kind != TermKind::reduce || made.reducer != loops::Reducer::sum || made.body.size() != 1) continue;
+      parts.push_back({value.term, products_inside(value, region), factors_of(value)});
+    }
+  }
+  if (parts.size() < 2) return;
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.products > b.products; });
+  std::vector<const Part*> standing;
+  for (const Part& part : parts) {
+    const bool shared = std::any_of(standing.begin(), standing.end(), [&](const Part* other) {
+      return other->term != part.term && have_one_in_common(other->factors, part.factors);
+    });
+    if (shared)
+      stood_for_.insert(part.term);
+    else
+      standing.push_back(&part);
+  }
+}
+
+std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) const {
+  std::vector<bool> stood_for(body.size(), false);
+  const auto points = [&](const Case& one) {
+    double total = 1;
+    for (size_t r = 0; r < reduced; ++r) total *= double(one.where.box[r].count());
+    return total;
+  };
+  for (size_t i = 0; i < body.size(); ++i)
+    for (size_t j = 0; j < body.size() && !stood_for[i]; ++j) {
+      if (body[i].value == body[j].value || stood_for[j]) continue;
+      const double own = points(body[i]), other = points(body[j]);
+      const bool smaller = own < other || (own == other && j < i);
+      stood_for[i] = smaller && have_one_in_common(factors_of(body[i].value), factors_of(body[j].value));
+    }
+  return stood_for;
+}
+
+// Formulas are known before, whatever they are: neighbours in a sum that differ by them alone are one, with those
+// formulas that have the fewest variables at a time.
+Cases Needs::joined_by_formulas(const Term& reduction) {
+  Cases body = reduction.body;
+  if (reduction.reducer != loops::Reducer::sum || body.size() < 2 || tier_ == Tier::unfused) return body;
+  struct Parts {
+    std::vector<Value> data;
+    int widest = 0;
+    size_t formulas = 0;
+  };
+  std::vector<Parts> parts(body.size());
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Value& value = body[i].value;
+    Network network;
+    network.region = body[i].where;
+    if (value.is_element() && term(value.term).kind == TermKind::product) {
+      algebra_.box = network.region.box;
+      for (const Argument& arg : term(value.term).args) add_factor(network, algebra_.moved(arg.value, value.at));
+    } else {
+      add_factor(network, value);
+    }
+    for (const Factor& factor : network.factors) {
+      if (!factor.formula) {
+        parts[i].data.push_back(factor.value);
+        continue;
+      }
+      parts[i].widest = std::max(parts[i].widest, std::popcount(factor.variables));
+      ++parts[i].formulas;
+    }
+  }
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (parts[i].data.empty()) continue;
+    size_t best = SIZE_MAX;
+    for (size_t j = 0; j < body.size(); ++j) {
+      if (parts[j].data != parts[i].data) continue;
+      if (best == SIZE_MAX) best = j;
+      const bool finer = parts[j].widest < parts[best].widest ||
+                         (parts[j].widest == parts[best].widest && parts[j].formulas > parts[best].formulas);
+      if (parts[j].formulas > 0 && (finer || parts[best].formulas == 0)) best = j;
+    }
+    body[i].value = reduction.body[best].value;
+  }
+  algebra_.merge(body);
+  return body;
+}
+
+}  // namespace lightline::demand
