@@ -81,8 +81,16 @@ class Builder {
   bool running_total(const loops::Compute& node, const Space& space);
   void recurrence(const loops::Compute& node, const Space& space);
   void unroll(const loops::Repeat& node);
-  void loop(const loops::Repeat& node);
-  Cases total_before(const Cases& rest, uint32_t step, int64_t steps);
+  bool loop(const loops::Repeat& node, bool only_totals);
+  struct Addition {
+    Value decay, rest;
+  };
+  std::optional<Addition> addition(const Case& one, TermId carried, std::unordered_map<TermId, bool>& seen);
+  std::optional<Value> decay_since(const Value& decay, uint32_t step, const std::vector<Range>& box);
+  Value decayed(const Value& value, const Value& scale, uint32_t step, const Form& since, const std::vector<Range>& box,
+                DType type);
+  Cases one_step_on(const Cases& cases, uint32_t step);
+  Cases total_before(const Cases& rest, const Value& scale, uint32_t step, int64_t steps, DType type);
   bool reads_array(loops::ExprId id, loops::ArrayId array) const;
   bool depends_on(const Value& value, const std::vector<TermId>& terms, std::unordered_map<TermId, bool>& seen) const;
 
@@ -110,7 +118,8 @@ class Builder {
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
   uint32_t group_ = loops::none;
-  std::vector<uint32_t> group_of_;  // by array
+  std::vector<uint32_t> group_of_;                    // by array
+  std::unordered_map<loops::ArrayId, Cases> totals_;  // of the loop at hand: arrays that turned out to be totals
   std::unordered_map<loops::ArrayId, std::map<uint32_t, Cases>> seen_from_outside_;
 };
 

@@ -1,5 +1,6 @@
 // Running totals, recurrences and loops.
 #include <algorithm>
+#include <bit>
 
 #include "demand/builder.h"
 #include "loops/ir/affine.h"
@@ -16,7 +17,7 @@ using loops::Reducer;
 namespace {
 
 constexpr int64_t most_written_out = 1024;  // statements of a loop whose steps are taken one by one
-constexpr int most_rounds = 4;
+constexpr int most_rounds = 6;
 
 std::optional<Reducer> reducer_of(Function function) {
   switch (function) {
@@ -112,10 +113,9 @@ void Builder::statement(const loops::Repeat& node) {
   int64_t statements = 0;
   loops::for_each_statement(std::span(node.body), [&](const loops::Statement&) { ++statements; });
   const int64_t steps = program_.indices[node.counter].extent;
-  if (steps * statements <= most_written_out)
-    unroll(node);
-  else
-    loop(node);
+  const bool is_short = steps * statements <= most_written_out;
+  // Where every carried array is a total, nothing is carried any more.
+  if ((is_short && borders_) || !loop(node, is_short)) unroll(node);
 }
 
 void Builder::unroll(const loops::Repeat& node) {
@@ -193,7 +193,8 @@ bool Builder::depends_on(const Value& value, const std::vector<TermId>& goals,
 
 // A loop that is not written out: the step is one more coordinate of what is made inside. What is carried is, at step
 // 0, what the loop starts from, and after that an unknown of its own, unless it turns out to be a total or to stay.
-void Builder::loop(const loops::Repeat& node) {
+// Says whether it made the results; with `only_totals` it does so if nothing unknown is left.
+bool Builder::loop(const loops::Repeat& node, bool only_totals) {
   const uint32_t depth = uint32_t(counters_.size());
   const int64_t steps = program_.indices[node.counter].extent;
   const index::AtomId step = depth;
@@ -276,108 +277,108 @@ void Builder::loop(const loops::Repeat& node) {
       forget_view_of(inner);
     }
     block_of(node.body, group);
-    bool changed = false;
-    for (size_t i = 0; i < carries.size(); ++i) {
-      if (carries[i].settled) continue;
-      const ArrayId next = node.carries[i].next;
-      Cases cases =
-          depth_[next] == depth + 1 ? cases_of(next) : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
-      const std::vector<TermId> own{carries[i].term};
-      std::unordered_map<TermId, bool> seen, seen_any;
-      const auto start = [&] {
-        return with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {0, 0, 1});
-      };
-      const auto rest_of = [&](const Case& one) -> std::optional<Value> {
-        // carried + rest, at the same place
-        if (!one.value.is_element()) return std::nullopt;
-        const Term& term = terms_[one.value.term];
-        if (term.kind != TermKind::sum) return std::nullopt;
-        std::vector<Argument> rest;
-        int found = 0;
-        algebra_.box = one.where.box;
-        for (const Argument& arg : std::vector<Argument>(term.args)) {
-          const Value value = algebra_.moved(arg.value, one.value.at);
-          const bool is_own = value.is_element() && value.term == carries[i].term;
-          bool same = is_own && arg.factor == 1;
-          for (size_t v = 0; same && v < value.at.size(); ++v) same = value.at[v] == Form::variable(index::AtomId(v));
-          if (is_own && !same) return std::nullopt;
-          if (is_own)
-            ++found;
-          else if (depends_on(value, own, seen))
-            return std::nullopt;
-          else
-            rest.push_back({value, arg.factor});
-        }
-        if (found != 1) return std::nullopt;
-        return algebra_.sum(std::move(rest), terms_[one.value.term].number, terms_[carries[i].term].type);
-      };
-      // Unchanged: every later step gives what it was given.
-      const bool stays = std::all_of(cases.begin(), cases.end(), [&](const Case& one) {
-        if (one.where.box[step].lo == 0 && one.where.box[step].hi == 0) return true;
-        if (!one.value.is_element() || one.value.term != carries[i].term) return false;
-        for (size_t v = 0; v < one.value.at.size(); ++v)
-          if (one.value.at[v] != Form::variable(index::AtomId(v))) return false;
-        return true;
-      });
-      const bool from_outside = !stays && std::none_of(cases.begin(), cases.end(), [&](const Case& one) {
-        bool varies = depends_on(one.value, made.carried, seen_any);
-        varies |= one.where.box[step].count() < steps;
-        const auto look = [&](const Form& form) {
-          atoms_.for_each_variable(form, [&](index::AtomId v) { varies |= v == step; });
+    std::vector<TermId> settled_now;
+    for (const bool totals : {false, true})
+      for (size_t i = 0; i < carries.size(); ++i) {
+        if (carries[i].settled) continue;
+        const ArrayId next = node.carries[i].next;
+        Cases cases =
+            depth_[next] == depth + 1 ? cases_of(next) : with_step(cases_of(next), depth_[next], {0, steps - 1, 1});
+        const std::vector<TermId> own{carries[i].term};
+        std::unordered_map<TermId, bool> seen, seen_any;
+        const auto start = [&] {
+          return with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {0, 0, 1});
         };
-        if (one.value.is_position()) look(one.value.form);
-        for (const Form& form : one.value.at) look(form);
-        for (const Form& cut : one.where.cuts) look(cut);
-        return varies;
-      });
-      if (stays) {
-        // What step 0 makes of the start is what there is from then on.
-        Cases inner = start();
-        Cases after;
-        for (const Case& one : cases)
-          if (one.where.box[step].lo == 0)
-            if (auto before = step_before(one)) {
-              before->where.box[step] = {1, steps - 1, 1};
-              std::vector<Form> images;
-              for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
-              images[step] = Form::of(0);
-              before->value = algebra_.moved(one.value, images);
-              after.push_back(std::move(*before));
-            }
-        inner.insert(inner.end(), after.begin(), after.end());
-        algebra_.merge(inner);
-        carries[i].inner = std::move(inner);
-      } else if (from_outside) {
-        Cases inner = start();
-        for (const Case& one : cases)
-          if (auto before = step_before(one)) inner.push_back(std::move(*before));
-        carries[i].inner = std::move(inner);
-      } else {
-        Cases total;
-        bool is_total = !cases.empty();
-        for (const Case& one : cases) {
-          if (one.where.box[step].hi == 0) continue;  // from the start: the same rest
-          const auto rest = rest_of(one);
-          is_total = is_total && rest && one.where.box[step].hi == steps - 1 && one.where.box[step].lo <= 1;
-          if (!is_total) break;
-          total.push_back({one.where, *rest});
+        const auto addition_of = [&](const Case& one) { return addition(one, carries[i].term, seen); };
+        // Unchanged: every later step gives what it was given.
+        const bool stays = std::all_of(cases.begin(), cases.end(), [&](const Case& one) {
+          if (one.where.box[step].lo == 0 && one.where.box[step].hi == 0) return true;
+          if (!one.value.is_element() || one.value.term != carries[i].term) return false;
+          for (size_t v = 0; v < one.value.at.size(); ++v)
+            if (one.value.at[v] != Form::variable(index::AtomId(v))) return false;
+          return true;
+        });
+        const bool from_outside = !stays && std::none_of(cases.begin(), cases.end(), [&](const Case& one) {
+          bool varies = depends_on(one.value, made.carried, seen_any);
+          varies |= one.where.box[step].count() < steps;
+          const auto look = [&](const Form& form) {
+            atoms_.for_each_variable(form, [&](index::AtomId v) { varies |= v == step; });
+          };
+          if (one.value.is_position()) look(one.value.form);
+          for (const Form& form : one.value.at) look(form);
+          for (const Form& cut : one.where.cuts) look(cut);
+          return varies;
+        });
+        if (stays) {
+          // What step 0 makes of the start is what there is from then on.
+          Cases inner = start();
+          Cases after;
+          for (const Case& one : cases)
+            if (one.where.box[step].lo == 0)
+              if (auto before = step_before(one)) {
+                before->where.box[step] = {1, steps - 1, 1};
+                std::vector<Form> images;
+                for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+                images[step] = Form::of(0);
+                before->value = algebra_.moved(one.value, images);
+                after.push_back(std::move(*before));
+              }
+          inner.insert(inner.end(), after.begin(), after.end());
+          algebra_.merge(inner);
+          carries[i].inner = std::move(inner);
+        } else if (from_outside) {
+          Cases inner = start();
+          for (const Case& one : cases)
+            if (auto before = step_before(one)) inner.push_back(std::move(*before));
+          carries[i].inner = std::move(inner);
+        } else {
+          if (!totals) continue;
+          // What was settled in this round is not yet seen in what this one is made of.
+          const bool stale = std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
+            std::unordered_map<TermId, bool> met;
+            return depends_on(one.value, settled_now, met);
+          });
+          if (stale) continue;
+          Cases total;
+          bool is_total = !cases.empty();
+          std::optional<Value> decay;
+          for (const Case& one : cases) {
+            if (one.where.box[step].hi == 0) continue;  // from the start: the same rest
+            const auto added = addition_of(one);
+            is_total = is_total && added && one.where.box[step].hi == steps - 1 && one.where.box[step].lo <= 1 &&
+                       (!decay || *decay == added->decay);
+            if (!is_total) break;
+            decay = added->decay;
+            total.push_back({one.where, added->rest});
+          }
+          if (!is_total || total.empty()) continue;
+          // What it starts from, and the sum of rest[s] for s < t, as far as they have not decayed
+          const DType type = terms_[carries[i].term].type;
+          Cases given = with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {1, steps, 1});
+          const auto scale = decay_since(*decay, step, total[0].where.box);
+          if (!scale) continue;
+          for (Case& one : given) one.value = decayed(one.value, *scale, step, Form::of(-1), one.where.box, type);
+          const Cases args[] = {std::move(given), total_before(total, *scale, step, steps, type)};
+          Cases later = algebra_.apply(Function::add, args, type, type);
+          Cases inner = start();
+          for (const Case& one : later) {
+            Case before = one;
+            before.where.box[step].hi = std::min(before.where.box[step].hi, steps - 1);
+            if (before.where.box[step].lo <= before.where.box[step].hi) inner.push_back(std::move(before));
+          }
+          totals_[next] = one_step_on(later, step);
+          carries[i].inner = std::move(inner);
         }
-        if (!is_total || total.empty()) continue;
-        // init + sum of rest[s] for s < t
-        const Space space = space_of({}, {});
-        (void)space;
-        Cases sums = total_before(total, step, steps);
-        Cases inner = start();
-        Cases given = with_step(cases_of(node.carries[i].init), depth_[node.carries[i].init], {1, steps - 1, 1});
-        const Cases args[] = {std::move(given), std::move(sums)};
-        Cases later = algebra_.apply(Function::add, args, terms_[carries[i].term].type, terms_[carries[i].term].type);
-        inner.insert(inner.end(), later.begin(), later.end());
-        carries[i].inner = std::move(inner);
+        carries[i].settled = true;
+        settled_now.push_back(carries[i].term);
       }
-      carries[i].settled = true;
-      changed = true;
-    }
-    if (!changed) break;
+    if (settled_now.empty()) break;
+  }
+  if (only_totals && std::any_of(carries.begin(), carries.end(), [](const Carry& carry) { return !carry.settled; })) {
+    for (const auto& carry : node.carries) totals_.erase(carry.next);
+    counters_.pop_back();
+    group_ = group;
+    return false;
   }
   // What is carried at a step is what the step before has made.
   for (size_t i = 0; i < carries.size(); ++i) {
@@ -417,15 +418,135 @@ void Builder::loop(const loops::Repeat& node) {
   for (const ArrayId stacked : node.stacked)
     stacks.push_back(depth_[stacked] == depth + 1 ? cases_of(stacked)
                                                   : with_step(cases_of(stacked), depth_[stacked], {0, steps - 1, 1}));
+  for (const auto& carry : node.carries) totals_.erase(carry.next);
   counters_.pop_back();
   group_ = group;
   for (size_t i = 0; i < finals.size(); ++i) define(node.results[i], std::move(finals[i]));
   for (size_t i = 0; i < stacks.size(); ++i) define(node.results[finals.size() + i], std::move(stacks[i]));
+  return true;
 }
 
-// The sum over the steps before each one, of what is there from step 0 or 1 on. Cases are over outer counters, the
-// step, dimensions.
-Cases Builder::total_before(const Cases& rest, uint32_t step, int64_t steps) {
+// carried[t + 1] = decay * carried[t] + rest, at the same place.
+std::optional<Builder::Addition> Builder::addition(const Case& one, TermId carried,
+                                                   std::unordered_map<TermId, bool>& seen) {
+  if (!one.value.is_element() || terms_[one.value.term].kind != TermKind::sum) return std::nullopt;
+  const Term made = terms_[one.value.term];
+  const std::vector<TermId> own{carried};
+  const auto is_carried = [&](const Value& value) {
+    if (!value.is_element() || value.term != carried) return false;
+    for (size_t v = 0; v < value.at.size(); ++v)
+      if (value.at[v] != Form::variable(index::AtomId(v))) return false;
+    return true;
+  };
+  std::vector<Argument> rest;
+  std::optional<Value> decay;
+  algebra_.box = one.where.box;
+  for (const Argument& arg : made.args) {
+    const Value value = algebra_.moved(arg.value, one.value.at);
+    if (!depends_on(value, own, seen)) {
+      rest.push_back({value, arg.factor});
+      continue;
+    }
+    if (decay) return std::nullopt;
+    std::vector<Value> factors;
+    if (!is_carried(value)) {
+      const Term product = terms_[value.term];
+      if (product.kind != TermKind::product) return std::nullopt;
+      int found = 0;
+      for (const Argument& inner : product.args) {
+        const Value factor = algebra_.moved(inner.value, value.at);
+        if (is_carried(factor))
+          ++found;
+        else if (depends_on(factor, own, seen))
+          return std::nullopt;
+        else
+          factors.push_back(factor);
+      }
+      if (found != 1) return std::nullopt;
+      decay = algebra_.product(std::move(factors), product.number * arg.factor, made.type);
+    } else {
+      decay = Value::of(arg.factor);
+    }
+  }
+  if (!decay) return std::nullopt;
+  return Addition{*decay, algebra_.sum(std::move(rest), made.number, made.type)};
+}
+
+// What decays by the same at every step is a power; by data of every step, a quotient of running products, which is
+// worth it only if whole rows decay alike. `box` is that of the carried array, with the step.
+std::optional<Value> Builder::decay_since(const Value& decay, uint32_t step, const std::vector<Range>& box) {
+  if (decay.is_number() || decay.is_position()) return decay;
+  uint64_t variables = 0;
+  for (const Form& form : decay.at)
+    atoms_.for_each_variable(form, [&](index::AtomId v) { variables |= v < 64 ? uint64_t(1) << v : 0; });
+  if ((variables >> step & 1) == 0) return decay;
+  const bool whole_rows = std::popcount(variables) < int(box.size());
+  if (!whole_rows) return std::nullopt;
+  // The product of decay[r] for r <= t
+  Space space;
+  space.reduced = 1;
+  Region region;
+  region.box.push_back(box[step]);
+  region.box.insert(region.box.end(), box.begin(), box.end());
+  region.box[0].lo = region.box[1 + step].lo = 0;
+  space.box = region.box;
+  std::vector<Form> images;
+  for (size_t v = 0; v < box.size(); ++v) images.push_back(Form::variable(index::AtomId(v + 1)));
+  images[step] = Form::variable(0);
+  region.cut({0, {{0, -1}, {index::AtomId(1 + step), 1}}}, atoms_);
+  algebra_.box = region.box;
+  const Cases product = reduced(Reducer::prod, {{region, algebra_.moved(decay, images)}}, space, DType::f32);
+  return product.size() == 1 ? std::optional(product[0].value) : std::nullopt;
+}
+
+// A value that was added at step `since`, at the step that the coordinate says.
+Value Builder::decayed(const Value& value, const Value& scale, uint32_t step, const Form& since,
+                       const std::vector<Range>& box, DType type) {
+  if (scale.is_number(1) || value.is_number(0)) return value;
+  std::vector<Form> images;
+  for (size_t v = 0; v < box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+  const Form before = atoms_.sum(Form::variable(step), Form::of(-1));
+  bool running = false;  // a running product
+  for (const Form& form : scale.at) running |= form.coefficient(step) != 0;
+  Region where;
+  where.box = box;
+  Cases into;
+  if (!running) {
+    const Value exponent = Value::position(atoms_.sum(before, since, -1));
+    const Value* args[] = {&scale, &exponent};
+    algebra_.call(Function::pow, args, type, type, where, into);
+    return algebra_.product({value, into.at(0).value}, 1, type);
+  }
+  images[step] = before;
+  const Value now = algebra_.moved(scale, images);
+  if (since.is_constant()) return algebra_.product({value, now}, 1, type);  // from the start
+  images[step] = since;
+  const Value then = algebra_.moved(scale, images), one = Value::of(1);
+  const Value* args[] = {&one, &then};
+  algebra_.call(Function::divide, args, type, type, where, into);
+  return algebra_.product({value, now, into.at(0).value}, 1, type);
+}
+
+// What is there after each step, of what is there before it.
+Cases Builder::one_step_on(const Cases& cases, uint32_t step) {
+  Cases result = cases;
+  for (Case& one : result) {
+    std::vector<Form> images;
+    for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+    images[step].constant = 1;
+    one.where.box[step].lo -= 1;
+    one.where.box[step].hi -= 1;
+    std::vector<Form> cuts = std::exchange(one.where.cuts, {});
+    for (const Form& cut : cuts) one.where.cut(atoms_.compose(cut, images, one.where.box), atoms_);
+    algebra_.box = one.where.box;
+    one.value = algebra_.moved(one.value, images);
+  }
+  return result;
+}
+
+// The sum over the steps before each one, up to the end, of what is there from step 0 or 1 on. Cases are over outer
+// counters, the step, dimensions.
+Cases Builder::total_before(const Cases& rest, const Value& scale, uint32_t step, int64_t steps, DType type) {
   Space space;
   space.reduced = 1;
   Cases body;
@@ -436,19 +557,23 @@ Cases Builder::total_before(const Cases& rest, uint32_t step, int64_t steps) {
     Region region;
     region.box.push_back({0, one.where.box[step].hi, 1});
     region.box.insert(region.box.end(), one.where.box.begin(), one.where.box.end());
-    region.box[1 + step] = {1, steps - 1, 1};
+    region.box[1 + step] = {1, steps, 1};
     if (space.box.empty()) space.box = region.box;
     for (const Form& cut : one.where.cuts) region.cut(atoms_.compose(cut, images, region.box), atoms_);
     region.cut({-1, {{0, -1}, {index::AtomId(1 + step), 1}}}, atoms_);
     algebra_.box = region.box;
-    if (!region.empty) body.push_back({region, algebra_.moved(one.value, images)});
+    if (region.empty) continue;
+    const Value added = algebra_.moved(one.value, images);
+    images[step] = Form::variable(index::AtomId(1 + step));
+    const Value later = algebra_.moved(scale, images);
+    body.push_back({region, decayed(added, later, 1 + step, Form::variable(0), region.box, type)});
   }
   for (size_t v = 0; v < space.box.size(); ++v)
     for (const Case& one : body) {
       space.box[v].lo = std::min(space.box[v].lo, one.where.box[v].lo);
       space.box[v].hi = std::max(space.box[v].hi, one.where.box[v].hi);
     }
-  return reduced(Reducer::sum, std::move(body), space, DType::f32);
+  return reduced(Reducer::sum, std::move(body), space, type);
 }
 
 }  // namespace lightline::demand

@@ -117,6 +117,7 @@ Value Builder::table_of(const loops::Array& declared, const std::function<int64_
 
 void Builder::define(ArrayId array, Cases cases) {
   forget_view_of(array);
+  if (const auto total = totals_.find(array); total != totals_.end()) cases = total->second;
   fold(program_.arrays[array], cases);
   algebra_.merge(cases);
   Algebra::narrow(cases, program_.arrays[array].dtype);

@@ -187,8 +187,7 @@ class Needs {
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
-  static std::vector<int64_t> product_key(const Network& network, const std::vector<size_t>& inner, size_t subset,
-                                          uint64_t variables);
+  struct Orders;
   double cheapest_order(const Network& network, const std::vector<size_t>& inner);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;
@@ -231,8 +230,9 @@ class Needs {
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
   std::map<std::array<uint64_t, 4>, Total> totals_;
-  std::set<TermId> stood_for_;                     // floor: sums whose products those of another stand for
-  std::set<std::vector<int64_t>> made_before_;     // products of several factors on the way to sums
+  std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
+  // Products of several factors on the way to sums: by terms, the coordinates of all of them
+  std::map<std::vector<uint64_t>, std::vector<Region>> made_before_;
   std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
   struct Stored {
     std::vector<Region> regions;

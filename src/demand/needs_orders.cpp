@@ -1,0 +1,365 @@
+// In which order the factors of a sum of products are taken, two at a time, and what that costs.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+struct Needs::Orders {
+  // Two parts become one: as many products as these variables have points, if variables tell.
+  struct Step {
+    double products = 0;
+    uint64_t variables = 0;
+    bool told = true;
+  };
+  using Steps = std::vector<Step>;
+
+  Needs& needs;
+  const Network& network;
+  const std::vector<size_t>& inner;
+  const size_t n = inner.size();
+  const size_t subsets = size_t(1) << n;
+  size_t known = 0;  // factors that are formulas: any product of them is known before
+  std::vector<uint64_t> equations = {};
+  // Of each subset of the factors: its variables, those that are left once what only it has is summed, and those
+  // before that for a single factor.
+  std::vector<uint64_t> all = std::vector<uint64_t>(subsets, 0);
+  std::vector<uint64_t> left = all, whole = all;
+  std::vector<double> cost = std::vector<double>(subsets, INFINITY);
+  std::vector<size_t> split = std::vector<size_t>(subsets, 0);
+  std::map<uint64_t, double> counted = {};
+
+  const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
+
+  void find_equations() {
+    // Variables that equations tell from others may stand for them.
+    for (const Form& cut : network.region.cuts) {
+      const Form opposite = needs.atoms_.scaled(cut, -1);
+      const auto& cuts = network.region.cuts;
+      if (std::find(cuts.begin(), cuts.end(), opposite) == cuts.end()) continue;
+      if (!needs.atoms_.has_compound(cut)) equations.push_back(variables_of(cut));
+    }
+  }
+
+  uint64_t variables_of(const Form& form) const {
+    uint64_t set = 0;
+    needs.atoms_.for_each_variable(form, [&](index::AtomId v) { set |= bit(v); });
+    return set;
+  }
+
+  void find_variables() {
+    for (size_t s = 1; s < subsets; ++s)
+      for (size_t i = 0; i < n; ++i)
+        if ((s >> i & 1) != 0) all[s] |= factor(i).variables;
+    // What is summed away may be tied by cuts to other variables: the sum then depends on those.
+    std::vector<uint64_t> tied(network.region.box.size(), 0);
+    for (const Form& cut : network.region.cuts) {
+      const uint64_t set = variables_of(cut);
+      for (size_t v = 0; v < tied.size(); ++v)
+        if ((set & bit(v)) != 0) tied[v] |= set;
+    }
+    for (size_t s = 1; s < subsets; ++s) {
+      const uint64_t own = all[s] & network.summed & ~all[subsets - 1 - s];
+      uint64_t others = 0;
+      for (size_t v = 0; v < tied.size(); ++v)
+        if ((own & bit(v)) != 0) others |= tied[v];
+      left[s] = (all[s] & ~own) | (others & ~own);
+      whole[s] = std::popcount(s) == 1 ? all[s] : left[s];
+    }
+    for (size_t i = 0; i < n; ++i)
+      if (factor(i).formula) known |= size_t(1) << i;
+  }
+
+  double points(uint64_t variables) {
+    for (bool more = !equations.empty(); more;) {
+      more = false;
+      for (const uint64_t set : equations)
+        if (std::popcount(set & ~variables) == 1) {
+          variables |= set;
+          more = true;
+        }
+    }
+    if (network.region.is_box()) return box_points(network.region, variables);
+    const auto [at, added] = counted.try_emplace(variables, 0);
+    if (!added) return at->second;
+    std::vector<Form> forms;
+    for (size_t v = 0; v < network.region.box.size(); ++v)
+      if ((variables & bit(v)) != 0) forms.push_back(Form::variable(index::AtomId(v)));
+    const auto mapped = index::image(network.region, forms, needs.atoms_);
+    return at->second = mapped.empty() ? 0 : needs.count(mapped);
+  }
+
+  // What a side is read by, as it was there from the start
+  std::vector<Form> forms_of(size_t side) const {
+    std::vector<Form> forms;
+    for (size_t i = 0; i < n; ++i) {
+      if ((side >> i & 1) == 0) continue;
+      const Value& value = factor(i).value;
+      if (value.is_position()) forms.push_back(value.form);
+      forms.insert(forms.end(), value.at.begin(), value.at.end());
+    }
+    return forms;
+  }
+
+  bool is_from_start(size_t side) const { return std::popcount(side) == 1 || (side & ~known) == 0; }
+
+  // Scaling one by the other is no contraction: vector units do it on the way.
+  bool is_scaling(size_t a, size_t b) const {
+    const size_t s = a | b;
+    return left[s] == (left[a] | left[b]) && (left[s] == left[a] || left[s] == left[b]);
+  }
+
+  Step join(size_t a, size_t b) {
+    if (is_scaling(a, b)) return {};
+    Step step{INFINITY};
+    for (const uint64_t x : {left[a], whole[a]})
+      for (const uint64_t y : {left[b], whole[b]})
+        if (const double products = points(x | y); products < step.products) step = {products, x | y};
+    // Two factors that were there from the start may repeat their products.
+    if (is_from_start(a) && is_from_start(b)) {
+      std::vector<Form> forms = forms_of(a);
+      const std::vector<Form> others = forms_of(b);
+      forms.insert(forms.end(), others.begin(), others.end());
+      double products = INFINITY;
+      if (const auto plain = plain_variables(forms); plain && network.region.is_box()) {
+        products = box_points(network.region, *plain);
+      } else if (const auto mapped = index::image(network.region, forms, needs.atoms_); !mapped.empty()) {
+        products = needs.count(mapped);
+      }
+      if (products < step.products) step = {products, 0, false};
+    }
+    // Elements of one term against each other: half of the products are the other half.
+    if (std::popcount(a | b) == 2) {
+      const Value &x = factor(size_t(std::countr_zero(a))).value, &y = factor(size_t(std::countr_zero(b))).value;
+      if (x.is_element() && y.is_element() && x.term == y.term && x.at != y.at)
+        step = {std::ceil(step.products / 2), 0, false};
+    }
+    return step;
+  }
+
+  double cheapest() {
+    find_equations();
+    find_variables();
+    for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
+    for (size_t s = 1; s < subsets; ++s) {
+      if (std::popcount(s) < 2) continue;
+      if ((s & ~known) == 0 || (s + 1 < subsets && is_made_before(s))) {
+        cost[s] = 0;
+        continue;
+      }
+      for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
+        const size_t b = s ^ a;
+        if (a < b) continue;
+        // Equal sides are made once: powers by squaring.
+        const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) && terms(a) == terms(b);
+        const double sides = twice ? cost[a] : cost[a] + cost[b];
+        if (sides >= cost[s]) continue;
+        const double together = sides + join(a, b).products;
+        if (together >= cost[s]) continue;
+        cost[s] = together;
+        split[s] = a;
+      }
+    }
+    const double saved = n <= 4 ? saved_by_mixing() : 0;
+    if (needs.counting_ && n > 2) keep_what_is_made();
+    return std::max(0.0, cost[subsets - 1] - saved);
+  }
+
+  // ---- what several sums make on the way ----
+  std::vector<size_t> sorted(size_t s) const {
+    std::vector<size_t> members;
+    for (size_t i = 0; i < n; ++i)
+      if ((s >> i & 1) != 0) members.push_back(i);
+    std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return id(a) < id(b); });
+    return members;
+  }
+
+  uint64_t id(size_t i) const { return factor(i).value.is_element() ? factor(i).value.term : UINT64_MAX; }
+
+  std::vector<uint64_t> terms(size_t s) const {
+    std::vector<uint64_t> ids;
+    for (const size_t i : sorted(s)) ids.push_back(id(i));
+    return ids;
+  }
+
+  std::vector<Region> elements(size_t s) const {
+    std::vector<Form> forms;
+    for (const size_t i : sorted(s)) {
+      const Value& value = factor(i).value;
+      if (value.is_position()) forms.push_back(value.form);
+      forms.insert(forms.end(), value.at.begin(), value.at.end());
+    }
+    return index::image(network.region, forms, needs.atoms_);
+  }
+
+  // A part of it may be there from another sum: then nothing of it is sure to be made again.
+  bool is_made_before(size_t s) const {
+    const auto made = needs.made_before_.find(terms(s));
+    if (made == needs.made_before_.end()) return false;
+    const std::vector<Region> own = elements(s);
+    return own.empty() || std::any_of(own.begin(), own.end(), [&](const Region& one) {
+             return std::any_of(made->second.begin(), made->second.end(), [&](const Region& other) {
+               return !index::intersection(one, other, needs.atoms_).empty;
+             });
+           });
+  }
+
+  void keep_what_is_made() const {
+    constexpr size_t most_kept = 256;
+    const int largest = n > 5 ? 2 : int(n) - 1;
+    for (size_t s = 1; s + 1 < subsets; ++s) {
+      if (std::popcount(s) < 2 || std::popcount(s) > largest) continue;
+      std::vector<Region>& made = needs.made_before_[terms(s)];
+      for (Region& one : elements(s))
+        if (made.size() < most_kept && std::find(made.begin(), made.end(), one) == made.end())
+          made.push_back(std::move(one));
+    }
+  }
+
+  // ---- orders that are mixed ----
+  // Where a cut ties two variables, some of the points may be taken in one order and the rest in another. A product on
+  // the way serves all points that have its variables: each of them bears its share. No mixture costs less than the
+  // cheapest share of every point.
+
+  void steps_of(size_t s, Steps& steps) {
+    if (std::popcount(s) < 2 || split[s] == 0) return;
+    steps.push_back(join(split[s], s ^ split[s]));
+    steps_of(split[s], steps);
+    steps_of(s ^ split[s], steps);
+  }
+
+  std::vector<Steps> all_orders(size_t s) {
+    if (std::popcount(s) < 2) return {{}};
+    std::vector<Steps> orders;
+    for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
+      const size_t b = s ^ a;
+      if (a < b) continue;
+      const Step own = join(a, b);
+      for (const Steps& x : all_orders(a))
+        for (const Steps& y : all_orders(b)) {
+          Steps steps{own};
+          steps.insert(steps.end(), x.begin(), x.end());
+          steps.insert(steps.end(), y.begin(), y.end());
+          orders.push_back(std::move(steps));
+        }
+    }
+    return orders;
+  }
+
+  // A region cut once: constant + u - v >= 0.
+  struct Triangle {
+    index::AtomId u = 0, v = 0;
+    int64_t constant = 0;
+    Range us, vs;
+    int64_t beside_u(int64_t at) const { return std::clamp<int64_t>(at + constant - vs.lo + 1, 0, vs.count()); }
+    int64_t beside_v(int64_t at) const { return std::clamp<int64_t>(us.hi - (at - constant) + 1, 0, us.count()); }
+  };
+
+  std::optional<Triangle> triangle() const {
+    const Region& region = network.region;
+    if (region.cuts.size() != 1 || !region.samples.empty() || region.cuts[0].terms.size() != 2) return std::nullopt;
+    Triangle found;
+    found.constant = region.cuts[0].constant;
+    int seen = 0;
+    for (const auto& [atom, coefficient] : region.cuts[0].terms) {
+      if (!index::is_variable(atom) || std::abs(coefficient) != 1) return std::nullopt;
+      (coefficient > 0 ? found.u : found.v) = atom;
+      seen += int(coefficient);
+    }
+    found.us = region.box[found.u];
+    found.vs = region.box[found.v];
+    if (seen != 0 || found.us.step != 1 || found.vs.step != 1) return std::nullopt;
+    return found;
+  }
+
+  // The share of one point of the triangle, where so many points are beside it along each side.
+  double share(const Steps& steps, const Triangle& in, double beside_u, double beside_v) const {
+    double total = 0;
+    for (const Step& step : steps) {
+      if (!step.told || step.products == 0) continue;
+      const bool has_u = (step.variables & bit(in.u)) != 0, has_v = (step.variables & bit(in.v)) != 0;
+      const double others = box_points(network.region, step.variables & ~bit(in.u) & ~bit(in.v));
+      total += others / (has_u && has_v ? 1 : has_u ? beside_u : has_v ? beside_v : beside_u * beside_v);
+    }
+    return total;
+  }
+
+  // Another order, and what the two have that the other has not.
+  struct Exchange {
+    Steps gives, takes;
+  };
+
+  static Exchange exchange(const Steps& base, const Steps& other) {
+    Exchange result{{}, other};
+    for (const Step& step : base) {
+      const auto same = std::find_if(result.takes.begin(), result.takes.end(), [&](const Step& one) {
+        return one.told && step.told && one.variables == step.variables && one.products == step.products;
+      });
+      if (same == result.takes.end())
+        result.gives.push_back(step);
+      else
+        result.takes.erase(same);
+    }
+    return result;
+  }
+
+  // At the most, over a block of the triangle.
+  double saved(const Triangle& in, const std::vector<Exchange>& exchanges, Range us, Range vs, double least,
+               int& blocks) {
+    if (us.lo + in.constant < vs.lo && us.hi + in.constant < vs.lo) return 0;
+    double best = 0;
+    const double few_u = double(std::max<int64_t>(1, in.beside_u(us.lo))),
+                 few_v = double(std::max<int64_t>(1, in.beside_v(vs.hi)));
+    for (const Exchange& one : exchanges)
+      best = std::max(best, share(one.gives, in, few_u, few_v) -
+                                share(one.takes, in, double(in.beside_u(us.hi)), double(in.beside_v(vs.lo))));
+    const double most = best * double(us.count()) * double(vs.count());
+    if (most <= least || (us.lo == us.hi && vs.lo == vs.hi) || --blocks < 0) return most;
+    Range &longer = us.count() >= vs.count() ? us : vs, first = longer;
+    first.hi = longer.lo + longer.count() / 2 - 1;
+    Range second = longer;
+    second.lo = first.hi + 1;
+    longer = first;
+    const double one = saved(in, exchanges, us, vs, least, blocks);
+    longer = second;
+    return one + saved(in, exchanges, us, vs, least, blocks);
+  }
+
+  double saved_by_mixing() {
+    const auto in = n < 3 ? std::nullopt : triangle();
+    if (!in) return 0;
+    Steps base;
+    steps_of(subsets - 1, base);
+    std::vector<Exchange> exchanges;
+    for (const Steps& order : all_orders(subsets - 1)) exchanges.push_back(exchange(base, order));
+    int blocks = 1 << 14;
+    return saved(*in, exchanges, in->us, in->vs, cost[subsets - 1] * 1e-6, blocks);
+  }
+};
+
+// Of a box, as far as these variables go.
+double Needs::box_points(const Region& box, uint64_t variables) {
+  double total = 1;
+  for (; variables != 0; variables &= variables - 1)
+    total *= double(box.box[size_t(std::countr_zero(variables))].count());
+  return total;
+}
+
+// The variables that forms are, each by itself; nothing if one of them is more than that.
+std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
+  uint64_t set = 0;
+  for (const Form& form : forms) {
+    if (form.is_constant()) continue;
+    if (form.terms.size() != 1 || !index::is_variable(form.terms[0].first)) return std::nullopt;
+    set |= bit(form.terms[0].first);
+  }
+  return set;
+}
+
+double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner) {
+  return Orders{*this, network, inner}.cheapest();
+}
+
+}  // namespace lightline::demand
