@@ -115,7 +115,8 @@ void Builder::statement(const loops::Repeat& node) {
   const int64_t steps = program_.indices[node.counter].extent;
   const bool is_short = steps * statements <= most_written_out;
   // Where every carried array is a total, nothing is carried any more.
-  if ((is_short && borders_) || !loop(node, is_short)) unroll(node);
+  const bool written_out = is_short && (borders_ || steps < 2);
+  if (written_out || !loop(node, is_short)) unroll(node);
 }
 
 void Builder::unroll(const loops::Repeat& node) {

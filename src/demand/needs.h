@@ -163,7 +163,8 @@ class Needs {
     return std::any_of(network.factors.begin(), network.factors.end(), [](const Factor& f) { return f.exponential; });
   }
   void absorb(Network& network);
-  bool join(Network& network, const Term& sum, const std::vector<Form>& at);
+  bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
+  bool take_cases_apart(const Network& network, TermId owner, Results& results);
   double products_inside(const Value& value, const Region& region);
   bool is_cheaper_inside(const Value& value, const Network& around);
   // Every variable that is read by digits becomes its digits.
@@ -231,9 +232,13 @@ class Needs {
   std::map<std::vector<uint64_t>, Pair> pairs_;
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
-  // Products of several factors on the way to sums: by terms, the coordinates of all of them
-  std::map<std::vector<uint64_t>, std::vector<Region>> made_before_;
-  std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
+  // Products of several factors on the way to sums
+  struct MadeBefore {
+    std::vector<Region> regions;          // of the coordinates of all of them
+    std::set<std::vector<int64_t>> rows;  // where no more is known than the rows
+  };
+  std::map<std::vector<int64_t>, MadeBefore> made_before_;  // by terms
+  std::map<TermId, std::vector<Region>> written_;           // elements that outputs hold
   struct Stored {
     std::vector<Region> regions;
     DType width = DType::boolean;

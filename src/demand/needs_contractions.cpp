@@ -131,7 +131,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     if (truth != network.factors.end()) return need(truth->value, network.region);
   }
   take_one_hot(network);
-  if (distribute(network, owner, results)) return;
+  if (distribute(network, owner, results) || take_cases_apart(network, owner, results)) return;
   absorb(network);
   split_digits(network);
   need_factors(network, owner);

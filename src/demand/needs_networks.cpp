@@ -203,10 +203,12 @@ double Needs::products_inside(const Value& value, const Region& region) {
   for (const Region& mapped : index::image(region, value.at, atoms_)) {
     std::vector<Form> at;
     for (size_t c = 0; c < mapped.box.size(); ++c) at.push_back(Form::variable(index::AtomId(c)));
-    Network alone;
-    alone.region = mapped;
-    alone.apart = true;
-    if (join(alone, made, at)) total += products_of(std::move(alone));
+    for (const Case& one : made.body) {
+      Network alone;
+      alone.region = mapped;
+      alone.apart = true;
+      if (join(alone, made, one, at) && !alone.region.empty) total += products_of(std::move(alone));
+    }
   }
   return total;
 }
@@ -218,19 +220,19 @@ bool Needs::is_cheaper_inside(const Value& value, const Network& around) {
   Network joined = around, kept = around;
   joined.apart = kept.apart = true;
   std::erase_if(joined.factors, [&](const Factor& factor) { return factor.value == value; });
-  if (!join(joined, made, value.at)) return false;
+  if (!join(joined, made, made.body[0], value.at)) return false;
   if (around.factors.empty()) add_factor(kept, value);
   return products_of(std::move(joined)) < products_of(std::move(kept)) + products_inside(value, around.region);
 }
 
 // The product that a sum is of becomes part of the network around it.
-bool Needs::join(Network& network, const Term& sum, const std::vector<Form>& at) {
-  const Value body = sum.body[0].value;
-  if (sum.body.size() != 1 || !body.is_element()) return false;
+bool Needs::join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at) {
+  const Value body = one.value;
+  if (!body.is_element()) return false;
   const Term& product = term(body.term);
   if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) return false;
   if (network.region.box.size() + sum.reduced.size() > 60) return false;
-  const Value moved = enter(sum.body[0], sum, at, network.region, network.summed);
+  const Value moved = enter(one, sum, at, network.region, network.summed);
   for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
   return true;
 }
@@ -241,16 +243,48 @@ void Needs::absorb(Network& network) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
     const Term& inner = term(value.term);
-    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum) continue;
+    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
     if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
     Network joined = network;
     joined.factors.erase(joined.factors.begin() + int64_t(i));
-    if (!join(joined, inner, value.at)) continue;
+    if (!join(joined, inner, inner.body[0], value.at)) continue;
     network = std::move(joined);
     ++network.absorbed;
     i = SIZE_MAX;  // from the start
   }
+}
+
+// A factor that is a sum in several parts: the order is free for each of them.
+bool Needs::take_cases_apart(const Network& network, TermId owner, Results& results) {
+  constexpr size_t most_cases = 16;
+  if (network.summed == 0 || network.absorbed >= most_absorbed || tier_ == Tier::unfused) return false;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    const Value value = network.factors[i].value;
+    if (!value.is_element() || uses_[value.term] > 1) continue;
+    const Term& made = term(value.term);
+    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum) continue;
+    if (made.body.size() < 2 || made.body.size() > most_cases) continue;
+    std::vector<Network> parts;
+    bool all = true;
+    for (const Case& one : made.body) {
+      Network part = network;
+      part.factors.erase(part.factors.begin() + int64_t(i));
+      all = all && join(part, made, one, value.at);
+      ++part.absorbed;
+      if (!part.region.empty) parts.push_back(std::move(part));
+    }
+    if (!all) continue;
+    const double together = products_of(network) + products_inside(value, network.region);
+    double apart = 0;
+    const auto before = made_before_;
+    for (const Network& part : parts) apart += products_of(part);
+    made_before_ = before;
+    if (apart >= together) continue;
+    for (Network& part : parts) price(part, owner, results);
+    return true;
+  }
+  return false;
 }
 
 void Needs::split_digits(Network& network) {

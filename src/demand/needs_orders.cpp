@@ -153,7 +153,7 @@ struct Needs::Orders {
         const size_t b = s ^ a;
         if (a < b) continue;
         // Equal sides are made once: powers by squaring.
-        const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) && terms(a) == terms(b);
+        const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) && all_rows(a) == all_rows(b);
         const double sides = twice ? cost[a] : cost[a] + cost[b];
         if (sides >= cost[s]) continue;
         const double together = sides + join(a, b).products;
@@ -172,16 +172,31 @@ struct Needs::Orders {
     std::vector<size_t> members;
     for (size_t i = 0; i < n; ++i)
       if ((s >> i & 1) != 0) members.push_back(i);
-    std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return id(a) < id(b); });
+    std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return rows(a) < rows(b); });
     return members;
   }
 
-  uint64_t id(size_t i) const { return factor(i).value.is_element() ? factor(i).value.term : UINT64_MAX; }
+  // Which term, and which of its rows where they are told by numbers: others have no element in common.
+  std::vector<int64_t> rows(size_t i) const {
+    const Value& value = factor(i).value;
+    std::vector<int64_t> key{value.is_element() ? int64_t(value.term) : -1};
+    for (const Form& form : value.at) key.push_back(form.is_constant() ? form.constant : -1);
+    return key;
+  }
 
-  std::vector<uint64_t> terms(size_t s) const {
-    std::vector<uint64_t> ids;
-    for (const size_t i : sorted(s)) ids.push_back(id(i));
+  std::vector<int64_t> terms(size_t s) const {
+    std::vector<int64_t> ids;
+    for (const size_t i : sorted(s)) ids.push_back(rows(i)[0]);
     return ids;
+  }
+
+  std::vector<int64_t> all_rows(size_t s) const {
+    std::vector<int64_t> list;
+    for (const size_t i : sorted(s)) {
+      const std::vector<int64_t> own = rows(i);
+      list.insert(list.end(), own.begin(), own.end());
+    }
+    return list;
   }
 
   std::vector<Region> elements(size_t s) const {
@@ -198,23 +213,25 @@ struct Needs::Orders {
   bool is_made_before(size_t s) const {
     const auto made = needs.made_before_.find(terms(s));
     if (made == needs.made_before_.end()) return false;
+    if (made->second.rows.contains(all_rows(s))) return true;
+    const std::vector<Region>& others = made->second.regions;
     const std::vector<Region> own = elements(s);
-    return own.empty() || std::any_of(own.begin(), own.end(), [&](const Region& one) {
-             return std::any_of(made->second.begin(), made->second.end(), [&](const Region& other) {
-               return !index::intersection(one, other, needs.atoms_).empty;
-             });
-           });
+    return std::any_of(own.begin(), own.end(), [&](const Region& one) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](const Region& other) { return !index::intersection(one, other, needs.atoms_).empty; });
+    });
   }
 
   void keep_what_is_made() const {
-    constexpr size_t most_kept = 256;
-    const int largest = n > 5 ? 2 : int(n) - 1;
+    constexpr size_t most_kept = 256, most_told_apart = 5;
     for (size_t s = 1; s + 1 < subsets; ++s) {
-      if (std::popcount(s) < 2 || std::popcount(s) > largest) continue;
-      std::vector<Region>& made = needs.made_before_[terms(s)];
-      for (Region& one : elements(s))
-        if (made.size() < most_kept && std::find(made.begin(), made.end(), one) == made.end())
-          made.push_back(std::move(one));
+      if (std::popcount(s) < 2) continue;
+      MadeBefore& made = needs.made_before_[terms(s)];
+      const bool told_apart = (n <= most_told_apart || std::popcount(s) == 2) && made.regions.size() < most_kept;
+      const std::vector<Region> own = told_apart ? elements(s) : std::vector<Region>();
+      if (own.empty()) made.rows.insert(all_rows(s));
+      for (const Region& one : own)
+        if (std::find(made.regions.begin(), made.regions.end(), one) == made.regions.end()) made.regions.push_back(one);
     }
   }
 
