@@ -165,6 +165,7 @@ class Needs {
   void absorb(Network& network);
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
   bool take_cases_apart(const Network& network, TermId owner, Results& results);
+  bool is_needed_anyway(const Value& value, const Region& region);
   double products_inside(const Value& value, const Region& region);
   bool is_cheaper_inside(const Value& value, const Network& around);
   // Every variable that is read by digits becomes its digits.

@@ -29,7 +29,8 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
       return;
     }
     if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
-        region.box.size() + made.reduced.size() <= 60 && (is_plain(value.at) || is_cheaper_inside(value, network))) {
+        region.box.size() + made.reduced.size() <= 60 && !is_needed_anyway(value, region) &&
+        (is_plain(value.at) || is_cheaper_inside(value, network))) {
       for (const Case& one : made.body) {
         Region wider = region;
         uint64_t all = summed;
@@ -196,6 +197,16 @@ void Needs::need_factors(const Network& network, TermId owner) {
   }
 }
 
+// Others need all of it that is read here: what made it costs nothing more.
+bool Needs::is_needed_anyway(const Value& value, const Region& region) {
+  std::vector<Region> all = needed_[value.term];
+  if (all.empty()) return false;
+  const double before = count(all);
+  const std::vector<Region> mapped = index::image(region, value.at, atoms_);
+  all.insert(all.end(), mapped.begin(), mapped.end());
+  return !mapped.empty() && count(all) <= before;
+}
+
 // The products of a sum by itself, as far as it is read here.
 double Needs::products_inside(const Value& value, const Region& region) {
   const Term& made = term(value.term);
@@ -244,6 +255,7 @@ void Needs::absorb(Network& network) {
     if (!value.is_element() || uses_[value.term] > 1) continue;
     const Term& inner = term(value.term);
     if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
+    if (is_needed_anyway(value, network.region)) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
     if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
     Network joined = network;
