@@ -64,7 +64,6 @@ class Builder {
   void fold(const loops::Array& declared, Cases& cases);
   Value table_of(const loops::Array& declared, const std::function<int64_t(int64_t)>& number_at);
   void define_input(loops::ArrayId array, const Tensor* known);
-  bool define_structure(loops::ArrayId array, const Tensor& values);
 
   // ---- reductions ----
   Cases reduced(loops::Reducer reducer, Cases body, const Space& space, DType type);
@@ -81,6 +80,8 @@ class Builder {
   bool running_total(const loops::Compute& node, const Space& space);
   void recurrence(const loops::Compute& node, const Space& space);
   void unroll(const loops::Repeat& node);
+  // Says whether it made the results; with `only_totals` it does so if nothing unknown is left.
+  struct LoopForm;
   bool loop(const loops::Repeat& node, bool only_totals);
   struct Addition {
     Value decay, rest;

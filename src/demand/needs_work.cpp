@@ -367,12 +367,13 @@ std::optional<Needs::Way> Needs::branch(const Value& truth) {
   return found->second == Way::first ? Way::second : Way::first;
 }
 
-// No factor has all the coordinates.
+// Of several factors that data tell, none has all the coordinates.
 bool Needs::is_outer_product(const Term& product) const {
   uint64_t all = 0;
-  for (const Argument& arg : product.args) all |= variables_of(arg.value);
+  for (const Argument& arg : product.args)
+    if (algebra_.reads_data(arg.value)) all |= variables_of(arg.value);
   return std::none_of(product.args.begin(), product.args.end(),
-                      [&](const Argument& arg) { return variables_of(arg.value) == all; });
+                      [&](const Argument& arg) { return (variables_of(arg.value) & all) == all; });
 }
 
 void Needs::count_sum(TermId id) {
