@@ -241,6 +241,11 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
     read_at(node.init_array, at, nullptr, own.whole(), parts.init);
   }
   if (node.init_array == loops::none) term.number = number_of(program_.exprs[node.init_literal].literal);
+  const auto reads_data = [&](const Cases& cases) {
+    return std::any_of(cases.begin(), cases.end(), [&](const Case& one) { return algebra_.reads_data(one.value); });
+  };
+  term.reads_data = reads_data(term.body) || reads_data(parts.init) ||
+                    std::any_of(targets.begin(), targets.end(), [&](const Cases& cases) { return reads_data(cases); });
   form_.scatters.push_back(std::move(parts));
   const TermId id = terms_.add(std::move(term));
   Region whole;
@@ -251,8 +256,18 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
   for (size_t v = 0; v < whole.box.size(); ++v) forms.push_back(Form::variable(index::AtomId(v)));
   const Value element = Value::element(id, forms, program_.arrays[node.result].dtype);
   Cases cases = places_that_are_known(node, space, targets, element);
-  if (cases.empty()) cases.push_back({whole, element});
-  define(node.result, std::move(cases));
+  if (!cases.empty()) return define(node.result, std::move(cases));
+  // Places that are known before the program runs, though not here: which of the others are zeros is known, too.
+  const bool unknown = std::any_of(targets.begin(), targets.end(), [&](const Cases& target) {
+    return target.empty() || std::any_of(target.begin(), target.end(), [&](const Case& one) {
+             return one.value.is_element() && !algebra_.reads_data(one.value);
+           });
+  });
+  if (unknown) {
+    algebra_.given_up.push_back("a scatter to places that are formulas of no shape that is known");
+    return define(node.result, {});
+  }
+  define(node.result, {{whole, element}});
 }
 
 // Places that tables tell before the program runs: elsewhere the result is what it was.

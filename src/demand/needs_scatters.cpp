@@ -107,7 +107,7 @@ void Needs::visit_scatter(TermId id) {
       if (counting_) combined += count(index::image(where, domain, atoms_));
     }
   }
-  if (counting_ && made.reducer != loops::Reducer::set && tier_ != Tier::floor && combined > 0)
+  if (counting_ && made.reads_data && made.reducer != loops::Reducer::set && tier_ != Tier::floor && combined > 0)
     work_of(id).sums[made.type] += combined;
   // What is set replaces what was there: at the most as many places as there are points.
   double places = 1, points = 1;
