@@ -175,7 +175,7 @@ class Needs {
   bool take_scatter(Network& network, size_t factor);
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
-  double products_of(Network network);
+  double products_of(Network network, bool keep = false);
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;
   void share_products(TermId sum);
@@ -190,7 +190,7 @@ class Needs {
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
   struct Orders;
-  double cheapest_order(const Network& network, const std::vector<size_t>& inner);
+  double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;

@@ -114,12 +114,12 @@ std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data
 }
 
 // Products of a network by itself, in the cheapest order.
-double Needs::products_of(Network network) {
+double Needs::products_of(Network network, bool keep) {
   absorb(network);
   split_digits(network);
   uint64_t data_variables = 0;
   const std::vector<size_t> inner = factors_inside(network, data_variables);
-  return inner.size() < 2 ? 0 : cheapest_order(network, inner);
+  return inner.size() < 2 ? 0 : cheapest_order(network, inner, keep);
 }
 
 void Needs::price(Network& network, TermId owner, Results& results) {
@@ -170,7 +170,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     return;
   }
   Operands type = product_type(network, inner);
-  const double macs = cheapest_order(network, inner) * real_products(type, owner);
+  const double macs = cheapest_order(network, inner, counting_) * real_products(type, owner);
   Work& work = work_of(owner);
   const double times = tier_ == Tier::floor ? share : 1;
   work.macs[type] += macs * times;

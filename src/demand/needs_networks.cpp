@@ -290,7 +290,7 @@ bool Needs::take_cases_apart(const Network& network, TermId owner, Results& resu
     const double together = products_of(network) + products_inside(value, network.region);
     double apart = 0;
     const auto before = made_before_;
-    for (const Network& part : parts) apart += products_of(part);
+    for (const Network& part : parts) apart += products_of(part, true);
     made_before_ = before;
     if (apart >= together) continue;
     for (Network& part : parts) price(part, owner, results);

@@ -19,6 +19,7 @@ struct Needs::Orders {
   Needs& needs;
   const Network& network;
   const std::vector<size_t>& inner;
+  const bool keep;  // what is made on the way, for sums that come later
   const size_t n = inner.size();
   const size_t subsets = size_t(1) << n;
   size_t known = 0;  // factors that are formulas: any product of them is known before
@@ -163,7 +164,7 @@ struct Needs::Orders {
       }
     }
     const double saved = n <= 4 ? saved_by_mixing() : 0;
-    if (needs.counting_ && n > 2) keep_what_is_made();
+    if (keep && n > 2) keep_what_is_made();
     return std::max(0.0, cost[subsets - 1] - saved);
   }
 
@@ -375,8 +376,8 @@ std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
   return set;
 }
 
-double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner) {
-  return Orders{*this, network, inner}.cheapest();
+double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep) {
+  return Orders{*this, network, inner, keep}.cheapest();
 }
 
 }  // namespace lightline::demand
