@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "index/mapper.h"
+#include "index/trial.h"
 
 namespace lightline::index {
 namespace {
@@ -106,6 +107,17 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
   if (region.empty) return {};
   if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
   std::vector<Region> result;
+  if (const auto some = tried(region, forms, atoms)) {
+    if (some->rest.empty) return {};
+    for (const Region& rest : image(some->rest, some->forms, atoms))
+      for (const std::vector<Range>& box : some->boxes) {
+        Region one = rest;
+        one.points = -1;
+        for (size_t i = 0; i < box.size(); ++i) one.box[some->coordinates[i]] = box[i];
+        result.push_back(std::move(one));
+      }
+    return result;
+  }
   const auto parts = to_affine(std::span(&region, 1), forms, atoms);
   for (const AffinePart& affine : parts[0])
     for (const AffinePart& part : with_hidden_fixed(without_steps(affine, atoms))) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/maths.h"
 
@@ -63,8 +64,44 @@ Region Region::whole(std::span<const int64_t> extents) {
   return region;
 }
 
+namespace {
+
+Form added(const Form& a, const Form& b, int64_t factor) {
+  Form result = Form::of(a.constant + factor * b.constant);
+  for (size_t i = 0, j = 0; i < a.terms.size() || j < b.terms.size();) {
+    const bool first = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
+    const bool second = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
+    const AtomId atom = first ? a.terms[i].first : b.terms[j].first;
+    const int64_t coefficient = (first ? a.terms[i++].second : 0) + (second ? factor * b.terms[j++].second : 0);
+    if (coefficient != 0) result.terms.emplace_back(atom, coefficient);
+  }
+  return result;
+}
+
+// q + rest >= 0 for a quotient q of a form by a number is form + number * rest >= 0. It is said so where the form takes
+// steps that are no digits of the number.
+std::optional<Form> without_odd_quotient(const Form& form, const Atoms& atoms) {
+  if (!atoms.has_compound(form)) return std::nullopt;
+  const auto [id, coefficient] = form.terms.back();
+  if (form.terms.size() > 1 && !is_variable(form.terms[form.terms.size() - 2].first)) return std::nullopt;
+  const Atom& atom = atoms[id];
+  if (atom.kind != Atom::Kind::quotient || std::abs(coefficient) != 1) return std::nullopt;
+  const bool odd = std::any_of(atom.of.terms.begin(), atom.of.terms.end(), [&](const auto& term) {
+    return atom.by % term.second != 0 && term.second % atom.by != 0;
+  });
+  if (!odd) return std::nullopt;
+  Form rest = form;
+  rest.terms.pop_back();
+  if (coefficient > 0) return added(atom.of, rest, atom.by);
+  Form scaled = added(Form::of(atom.by - 1), rest, atom.by);
+  return added(scaled, atom.of, -1);
+}
+
+}  // namespace
+
 void Region::cut(Form form, const Atoms& atoms) {
   if (empty) return;
+  while (auto plainer = without_odd_quotient(form, atoms)) form = std::move(*plainer);
   const Range values = atoms.range(form, box);
   if (values.lo >= 0) return;
   points = -1;
