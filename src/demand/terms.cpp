@@ -108,8 +108,27 @@ Form Coordinates::name(const Form& form) {
         return atoms_.sum(Form::of(form.constant), digit, form.terms[0].second);
       }
   }
+  if (auto known = of_known_variables(form)) return *known;
   forms_.push_back(form);
   return variable(forms_.size() - 1);
+}
+
+// A quotient of variables that are coordinates, all of them.
+std::optional<Form> Coordinates::of_known_variables(const Form& form) const {
+  if (!atoms_.has_compound(form) || atoms_.has_data(form)) return std::nullopt;
+  std::vector<Form> images;
+  bool all = true;
+  atoms_.for_each_variable(form, [&](index::AtomId v) {
+    while (images.size() <= v) images.emplace_back();
+    bool found = false;
+    for (size_t i = 0; i < forms_.size() && !found; ++i) {
+      if (forms_[i].terms.size() != 1 || forms_[i].terms[0] != std::pair<index::AtomId, int64_t>(v, 1)) continue;
+      images[v] = atoms_.sum(Form::of(-forms_[i].constant), variable(i));
+      found = true;
+    }
+    all = all && found;
+  });
+  return all ? std::optional(atoms_.compose(form, images, {})) : std::nullopt;
 }
 
 // Numbers that data tell, by where they are read.
@@ -225,6 +244,16 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
     plain.insert(plain.end(), own.begin(), own.end());
   }
   // The finest forms first, so that the others follow from them: variables, then multiples, then digits.
+  for (const Form* form : forms)
+    if (atoms_.has_odd_quotient(*form))
+      atoms_.for_each_variable(*form, [&](index::AtomId v) {
+        const auto uses = std::count_if(forms.begin(), forms.end(), [&](const Form* other) {
+          bool has = false;
+          atoms_.for_each_variable(*other, [&](index::AtomId one) { has |= one == v; });
+          return has && *other != *form;
+        });
+        if (uses > 0) name(Form::variable(v));
+      });
   for (const int round : {0, 1})
     for (const Form* form : forms) {
       if (form->is_constant() || atoms_.has_compound(*form)) continue;

@@ -121,6 +121,7 @@ class Coordinates {
   bool is_digit(index::AtomId atom) const;  // of plain variables
   void digits_of(const Form& form, std::vector<Form>& digits) const;
   std::optional<Form> by_digits(const Form& form);
+  std::optional<Form> of_known_variables(const Form& form) const;
   Form variable(size_t i) const { return Form::variable(index::AtomId(first_ + i)); }
 
   Atoms& atoms_;

@@ -290,6 +290,20 @@ Form Atoms::compose(const Form& form, std::span<const Form> images, std::span<co
   return result;
 }
 
+bool Atoms::is_odd_quotient(AtomId id) const {
+  if (is_variable(id)) return false;
+  const Atom& atom = (*this)[id];
+  if (atom.kind == Atom::Kind::data) return false;
+  return std::any_of(atom.of.terms.begin(), atom.of.terms.end(),
+                     [&](const auto& term) { return atom.by % term.second != 0 && term.second % atom.by != 0; });
+}
+
+bool Atoms::has_odd_quotient(const Form& form) const {
+  return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+    return !is_variable(term.first) && (is_odd_quotient(term.first) || has_odd_quotient((*this)[term.first].of));
+  });
+}
+
 bool Atoms::has_data(const Form& form) const {
   return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
     if (is_variable(term.first)) return false;

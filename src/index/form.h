@@ -107,6 +107,9 @@ class Atoms {
   }
   bool has_compound(const Form& form) const { return !form.terms.empty() && !is_variable(form.terms.back().first); }
   bool has_data(const Form& form) const;
+  // A quotient or remainder of a multiple that the divisor is no multiple of, nor it of the divisor: no digits tell it.
+  bool has_odd_quotient(const Form& form) const;
+  bool is_odd_quotient(AtomId atom) const;
 
  private:
   AtomId intern(Atom atom);

@@ -85,11 +85,8 @@ std::optional<Form> without_odd_quotient(const Form& form, const Atoms& atoms) {
   const auto [id, coefficient] = form.terms.back();
   if (form.terms.size() > 1 && !is_variable(form.terms[form.terms.size() - 2].first)) return std::nullopt;
   const Atom& atom = atoms[id];
-  if (atom.kind != Atom::Kind::quotient || std::abs(coefficient) != 1) return std::nullopt;
-  const bool odd = std::any_of(atom.of.terms.begin(), atom.of.terms.end(), [&](const auto& term) {
-    return atom.by % term.second != 0 && term.second % atom.by != 0;
-  });
-  if (!odd) return std::nullopt;
+  if (atom.kind != Atom::Kind::quotient || std::abs(coefficient) != 1 || !atoms.is_odd_quotient(id))
+    return std::nullopt;
   Form rest = form;
   rest.terms.pop_back();
   if (coefficient > 0) return added(atom.of, rest, atom.by);

@@ -45,18 +45,11 @@ class Trial {
   }
 
  private:
-  // A quotient of a multiple that the divisor is no multiple of, nor it of the divisor.
   bool is_odd(const Form& form) const {
-    return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
-      if (is_variable(term.first)) return false;
-      const Atom& atom = atoms_[term.first];
-      if (atom.kind == Atom::Kind::data) return atoms_.table(atom.source) != nullptr;
-      const bool odd = std::any_of(atom.of.terms.begin(), atom.of.terms.end(), [&](const auto& inner) {
-        const int64_t factor = std::abs(inner.second);
-        return atom.by % factor != 0 && factor % atom.by != 0;
-      });
-      return odd || is_odd(atom.of);
-    });
+    return atoms_.has_odd_quotient(form) || std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+             return !is_variable(term.first) && atoms_[term.first].kind == Atom::Kind::data &&
+                    atoms_.table(atoms_[term.first].source) != nullptr;
+           });
   }
 
   bool is_any_odd() const {
