@@ -118,7 +118,7 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
   const auto from = [&](const auto& self, size_t depth, const Region& where) -> void {
     if (where.empty || left == 0) return;
     if (depth == lists.size()) {
-      --left;
+      if (--left == 0) given_up.push_back("an expression in more parts than are told apart");
       visit(where, values);
       return;
     }
@@ -158,10 +158,15 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
 Cases Algebra::apply(Function function, std::span<const Cases> args, DType type, DType result) {
   Cases into;
   std::vector<const Cases*> lists;
+  bool whole = true;
   for (const Cases& list : args) lists.push_back(&list);
   for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
-    if (into.size() < most_cases) call(function, values, type, result, where, into);
+    if (into.size() < most_cases)
+      call(function, values, type, result, where, into);
+    else
+      whole = false;
   });
+  if (!whole) given_up.push_back("an expression in more parts than are told apart");
   if (into.size() > 1) merge(into);
   return into;
 }

@@ -82,10 +82,43 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
   return algebra_.apply(e.function, args, program_.exprs[e.args[typed]].type, e.type);
 }
 
-Form Builder::subscript(const Value& value, int64_t extent) {
+Form Builder::subscript(const Value& value, int64_t extent, std::span<const Range> box) {
   if (value.is_number()) return Form::of(int64_t(value.number));
   if (value.is_position()) return value.form;
+  if (!algebra_.reads_data(value)) know_numbers(value, box);
   return atoms_.data(value.term, value.at, extent);
+}
+
+// The numbers of a formula, where it is read at few places.
+void Builder::know_numbers(const Value& value, std::span<const Range> box) {
+  constexpr int64_t most_numbers = 4096;
+  Atoms::Table table;
+  index::Piece places;
+  int64_t size = 1, points = 1;
+  const Atoms::Table* known = atoms_.table(value.term);
+  for (size_t c = 0; c < value.at.size(); ++c) {
+    const Range range = atoms_.range(value.at[c], box);
+    if (range.lo < 0 || range.hi >= most_numbers) return;
+    places.box.push_back({known != nullptr ? 0 : range.lo, range.hi, 1});
+    table.extents.push_back(std::max(range.hi + 1, known != nullptr ? known->extents[c] : 0));
+    size *= table.extents.back();
+    points *= range.count();
+    if (size > most_numbers * 16 || points > most_numbers) return;
+  }
+  if (known != nullptr && known->extents == table.extents) return;
+  if (known != nullptr)
+    for (size_t c = 0; c < value.at.size(); ++c) places.box[c] = {0, table.extents[c] - 1, 1};
+  table.values.assign(size_t(size), 0);
+  bool all = true;
+  index::for_each_point(places, [&](const std::vector<int64_t>& at) {
+    const auto number = all ? algebra_.number_at(value.term, at) : std::nullopt;
+    all = all && number && *number == std::floor(*number) && std::abs(*number) < 1e15;
+    if (!all) return;
+    int64_t offset = 0;
+    for (size_t c = 0; c < at.size(); ++c) offset = offset * table.extents[c] + at[c];
+    table.values[size_t(offset)] = int64_t(*number);
+  });
+  if (all) atoms_.know(value.term, std::move(table));
 }
 
 Cases Builder::read(const Expr& e, const Space& space) {
@@ -107,7 +140,7 @@ Cases Builder::read(const Expr& e, const Space& space) {
     lists.push_back(evaluate(subscripts[i], space));
     const Cases& cases = lists.back();
     if (cases.size() == 1 && cases[0].where.cuts.empty() && cases[0].where.box == space.box)
-      forms.push_back(subscript(cases[0].value, shape[i]));
+      forms.push_back(subscript(cases[0].value, shape[i], space.box));
     else
       plain = false;
   }
@@ -119,7 +152,7 @@ Cases Builder::read(const Expr& e, const Space& space) {
     for (const Cases& list : lists) pointers.push_back(&list);
     algebra_.for_each_choice(pointers, [&](const Region& where, std::span<const Value* const> values) {
       std::vector<Form> at;
-      for (size_t i = 0; i < values.size(); ++i) at.push_back(subscript(*values[i], shape[i]));
+      for (size_t i = 0; i < values.size(); ++i) at.push_back(subscript(*values[i], shape[i], where.box));
       read_at(array, at, fill, where, into);
     });
   }

@@ -46,7 +46,8 @@ class Builder {
   // What an array is at subscripts; `fill` outside, where it has one.
   void read_at(loops::ArrayId array, std::span<const Form> subscripts, const loops::Expr* fill, const Region& where,
                Cases& into);
-  Form subscript(const Value& value, int64_t extent);
+  Form subscript(const Value& value, int64_t extent, std::span<const Range> box);
+  void know_numbers(const Value& value, std::span<const Range> box);
   const Cases& cases_of(loops::ArrayId array);
 
   // ---- statements ----

@@ -90,11 +90,11 @@ void Builder::fold(const loops::Array& declared, Cases& cases) {
     if (!known) return;
   }
   if (std::find(found.begin(), found.end(), false) != found.end()) return;
-  // Numbers that are all different, none of them zero, say no more than the formula.
+  // Numbers that are all different, none of them zero or one, say no more than the formula.
   constexpr int64_t most_told_apart = 8;
   const std::set<double> different(numbers.begin(), numbers.end());
-  if (is_float(declared.dtype) && size > most_told_apart && int64_t(different.size()) == size && !different.contains(0))
-    return;
+  const bool says_more = different.contains(0) || different.contains(1) || different.contains(-1);
+  if (is_float(declared.dtype) && size > most_told_apart && int64_t(different.size()) == size && !says_more) return;
   Cases seen = seen_in(declared, [&](int64_t i) { return numbers[size_t(i)]; });
   if (!seen.empty()) {
     cases = std::move(seen);

@@ -47,14 +47,20 @@ void compact(std::vector<Region>& list) {
       for (size_t e = 0; same && e < rank; ++e) same = e == d || last.box[e] == next.box[e];
       // Every second one of each: all of them
       const Range own = last.box[d], other = next.box[d];
-      bool woven = !same && own.step == other.step && own.step % 2 == 0 && other.lo - own.lo == own.step / 2 &&
-                   (own.count() == other.count() || own.count() == other.count() + 1) && last.cuts.empty() &&
-                   next.cuts.empty() && last.samples == next.samples;
-      for (size_t e = 0; woven && e < rank; ++e) woven = e == d || last.box[e] == next.box[e];
+      bool boxes = !same && last.cuts.empty() && next.cuts.empty() && last.samples == next.samples;
+      for (size_t e = 0; boxes && e < rank; ++e) boxes = e == d || last.box[e] == next.box[e];
+      const bool woven = boxes && own.step == other.step && own.step % 2 == 0 && other.lo - own.lo == own.step / 2 &&
+                         (own.count() == other.count() || own.count() == other.count() + 1);
+      // The next one of as many, or the first two
+      const int64_t gap = other.lo - own.hi;
+      const bool follows = boxes && !woven && gap > 1 && (own.count() == 1 || own.step == gap) &&
+                           (other.count() == 1 || other.step == gap);
       if (same)
         last.box[d].hi = std::max(last.box[d].hi, next.box[d].hi);
       else if (woven)
         last.box[d] = {own.lo, std::max(own.hi, other.hi), own.step / 2};
+      else if (follows)
+        last.box[d] = {own.lo, other.hi, gap};
       else if (++kept != i)
         list[kept] = std::move(next);
     }
