@@ -49,7 +49,6 @@ class Algebra {
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
   std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);
   std::optional<int64_t> evaluate(const Form& form, std::span<const int64_t> at) const;
-  std::optional<double> number_at(TermId term, const std::vector<int64_t>& at) { return evaluate(term, at); }
 
   // The ranges of the variables that forms are made of; simplifies them.
   std::vector<Range> box;

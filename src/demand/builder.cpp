@@ -85,40 +85,49 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
 Form Builder::subscript(const Value& value, int64_t extent, std::span<const Range> box) {
   if (value.is_number()) return Form::of(int64_t(value.number));
   if (value.is_position()) return value.form;
-  if (!algebra_.reads_data(value)) know_numbers(value, box);
+  if (!algebra_.reads_data(value))
+    if (auto table = numbers_of(value, extent, box)) return *table;
   return atoms_.data(value.term, value.at, extent);
 }
 
-// The numbers of a formula, where it is read at few places.
-void Builder::know_numbers(const Value& value, std::span<const Range> box) {
+// A formula that is read at few places, by the numbers that it has there: a table over its variables.
+std::optional<Form> Builder::numbers_of(const Value& value, int64_t extent, std::span<const Range> box) {
   constexpr int64_t most_numbers = 4096;
+  std::vector<Form> variables;
+  for (const Form& form : value.at)
+    atoms_.for_each_variable(form, [&](index::AtomId v) {
+      if (std::find(variables.begin(), variables.end(), Form::variable(v)) == variables.end())
+        variables.push_back(Form::variable(v));
+    });
+  Term term;
+  term.kind = TermKind::array;
+  term.type = term.width = value.width;
+  term.rank = uint32_t(variables.size());
   Atoms::Table table;
-  index::Piece places;
-  int64_t size = 1, points = 1;
-  const Atoms::Table* known = atoms_.table(value.term);
-  for (size_t c = 0; c < value.at.size(); ++c) {
-    const Range range = atoms_.range(value.at[c], box);
-    if (range.lo < 0 || range.hi >= most_numbers) return;
-    places.box.push_back({known != nullptr ? 0 : range.lo, range.hi, 1});
-    table.extents.push_back(std::max(range.hi + 1, known != nullptr ? known->extents[c] : 0));
-    size *= table.extents.back();
-    points *= range.count();
-    if (size > most_numbers * 16 || points > most_numbers) return;
+  std::vector<Form> images(box.size());
+  Region whole;
+  int64_t size = 1;
+  for (size_t c = 0; c < variables.size(); ++c) {
+    const index::AtomId v = variables[c].terms[0].first;
+    if (box[v].lo < 0 || box[v].hi >= most_numbers) return std::nullopt;
+    images[v] = Form::variable(index::AtomId(c));
+    whole.box.push_back({0, box[v].hi, 1});
+    table.extents.push_back(box[v].hi + 1);
+    size *= box[v].hi + 1;
+    if (size > most_numbers) return std::nullopt;
   }
-  if (known != nullptr && known->extents == table.extents) return;
-  if (known != nullptr)
-    for (size_t c = 0; c < value.at.size(); ++c) places.box[c] = {0, table.extents[c] - 1, 1};
-  table.values.assign(size_t(size), 0);
+  algebra_.box = whole.box;
+  term.body = {{whole, algebra_.moved(value, images)}};
   bool all = true;
-  index::for_each_point(places, [&](const std::vector<int64_t>& at) {
-    const auto number = all ? algebra_.number_at(value.term, at) : std::nullopt;
+  index::for_each_point(index::Piece{whole.box, {}}, [&](const std::vector<int64_t>& at) {
+    const auto number = all ? algebra_.evaluate(term.body[0].value, at) : std::nullopt;
     all = all && number && *number == std::floor(*number) && std::abs(*number) < 1e15;
-    if (!all) return;
-    int64_t offset = 0;
-    for (size_t c = 0; c < at.size(); ++c) offset = offset * table.extents[c] + at[c];
-    table.values[size_t(offset)] = int64_t(*number);
+    table.values.push_back(all ? int64_t(*number) : 0);
   });
-  if (all) atoms_.know(value.term, std::move(table));
+  if (!all) return std::nullopt;
+  const TermId id = terms_.intern(std::move(term));
+  atoms_.know(id, std::move(table));
+  return atoms_.data(id, std::move(variables), extent);
 }
 
 Cases Builder::read(const Expr& e, const Space& space) {

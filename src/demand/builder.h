@@ -47,7 +47,7 @@ class Builder {
   void read_at(loops::ArrayId array, std::span<const Form> subscripts, const loops::Expr* fill, const Region& where,
                Cases& into);
   Form subscript(const Value& value, int64_t extent, std::span<const Range> box);
-  void know_numbers(const Value& value, std::span<const Range> box);
+  std::optional<Form> numbers_of(const Value& value, int64_t extent, std::span<const Range> box);
   const Cases& cases_of(loops::ArrayId array);
 
   // ---- statements ----
