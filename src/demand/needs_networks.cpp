@@ -116,6 +116,7 @@ void Needs::add_factor(Network& network, const Value& value) {
       Factor one{part, variables_of(part), !algebra_.reads_data(part)};
       one.exponential = true;
       one.needs = {part};
+      if (tier_ == Tier::floor && settled_.drowns(term(inner.term), arg)) one.zero_by = {part};
       // Parts that share variables stay together; the one with the most stands for them.
       for (size_t i = 0; i < parts.size();) {
         if ((parts[i].variables & one.variables) == 0) {
@@ -126,6 +127,7 @@ void Needs::add_factor(Network& network, const Value& value) {
         one.variables |= parts[i].variables;
         one.formula = one.formula && parts[i].formula;
         one.needs.insert(one.needs.end(), parts[i].needs.begin(), parts[i].needs.end());
+        one.zero_by.insert(one.zero_by.end(), parts[i].zero_by.begin(), parts[i].zero_by.end());
         parts.erase(parts.begin() + int64_t(i));
       }
       if (one.variables != 0 || !one.formula) parts.push_back(std::move(one));
