@@ -47,6 +47,7 @@ void Needs::run() {
   for (size_t i = 0; i < form_.loops.size(); ++i)
     if (form_.loops[i].last > 0) loop_at_[form_.loops[i].last] = i;
   count_uses();
+  find_settled_numbers();
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
     if (loop_at_[id + 1] != SIZE_MAX) visit_loop(loop_at_[id + 1]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "demand/normal_form.h"
 #include "demand/region_lists.h"
+#include "demand/settled.h"
 #include "demand/work.h"
 
 namespace lightline::demand {
@@ -73,6 +75,22 @@ class Needs {
   std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);
   std::vector<std::vector<Region>> seeds_of(const Loop& loop, const std::vector<std::vector<Region>>& carried);
 
+  // ---- choices by data, for the floor ----
+  void find_settled_numbers();
+  bool is_one_sided(const Value& truth) const;
+  void need_truth(const Value& truth, bool answer, const Region& region);
+  void need_whichever(TermId below, const std::vector<std::function<void()>>& sides);
+  std::vector<Region> common_regions(const std::vector<Region>& a, const std::vector<Region>& b) const;
+  void need_choice(TermId id, const std::vector<Region>& regions);
+  struct Multiplied {
+    std::vector<Value> needs;    // what the factor takes,
+    std::vector<Value> zero_by;  // and what, each by itself, can make it 0
+  };
+  Multiplied multiplied(const Value& value) const;
+  bool need_unless_zero(TermId below, const std::vector<Multiplied>& factors, const std::vector<Region>& regions);
+  bool need_unless_decided(TermId id, const std::vector<Region>& regions);
+  bool is_decided_by_one(const Value& value, loops::Reducer reducer) const;
+
   static double bytes_of(DType type, double elements) { return elements * bits(type) / 8.0; }
 
   // ---- work ----
@@ -120,8 +138,9 @@ class Needs {
     Value value;
     uint64_t variables = 0;
     bool formula = false;
-    bool exponential = false;  // exp of this value, and of all that it needs,
-    std::vector<Value> needs;  // which are these
+    bool exponential = false;    // exp of this value, and of all that it needs,
+    std::vector<Value> needs;    // which are these,
+    std::vector<Value> zero_by;  // and of these each can make it 0
   };
   struct Network {
     Region region;  // of its variables: reduced ones first
@@ -152,7 +171,11 @@ class Needs {
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);
-  void parts_of_exponent(const Value& exponent, std::vector<Value>& parts, std::vector<Value>& times);
+  struct ExponentPart {
+    Value value;
+    bool drowns = false;  // floor: may be so low that the power vanishes
+  };
+  void parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& parts, std::vector<Value>& times);
   std::vector<Factor> powers(const Value& value);
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
@@ -185,6 +208,7 @@ class Needs {
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
+  bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
@@ -204,6 +228,9 @@ class Needs {
   const index::Data data_;
   const std::map<TermId, Way> taken_;
   bool counting_ = true;
+  SettledNumbers settled_;
+  int choice_depth_ = 0;
+  int choice_visits_ = 4096;                 // left, of terms
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
   std::vector<uint32_t> uses_;
   std::vector<DType> wanted_width_;     // by term: the widest type that anybody wants of it

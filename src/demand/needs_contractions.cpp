@@ -123,13 +123,7 @@ double Needs::products_of(Network network, bool keep) {
 }
 
 void Needs::price(Network& network, TermId owner, Results& results) {
-  if (tier_ == Tier::floor) {
-    // Truths may all be false: then nothing else is needed.
-    const auto truth = std::find_if(network.factors.begin(), network.factors.end(), [](const Factor& factor) {
-      return !factor.formula && factor.value.is_element() && factor.value.width == DType::boolean;
-    });
-    if (truth != network.factors.end()) return need(truth->value, network.region);
-  }
+  if (tier_ == Tier::floor && may_be_zero(network, owner)) return;
   take_one_hot(network);
   if (distribute(network, owner, results) || take_cases_apart(network, owner, results)) return;
   absorb(network);

@@ -52,7 +52,7 @@ void Needs::visit_reduction(TermId id) {
       std::vector<Form> cuts = std::exchange(where.cuts, {});
       for (const Form& cut : cuts) where.cut(cut, atoms_);
       for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
-      if (where.empty) continue;
+      if (where.empty || is_decided_by_one(one.value, made.reducer)) continue;
       if (sums ||
           (made.reducer == Reducer::any && one.value.is_element() && term(one.value.term).kind == TermKind::call &&
            term(one.value.term).function == loops::Function::logical_and)) {

@@ -311,11 +311,11 @@ void Needs::count_call(TermId id) {
     for (const Region& region : regions) need(Value::element(root.term, root.at, term(root.term).width), region);
     return;
   }
+  if (tier_ == Tier::floor && made.function == Function::select) return need_choice(id, regions);
+  if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   const auto way = made.function == Function::select ? branch(made.args[0].value) : std::nullopt;
   for (size_t i = 0; i < made.args.size(); ++i) {
     if (way && i > 0 && (*way == Way::neither || i == (*way == Way::first ? 2u : 1u))) continue;
-    // On the kindest data a choice needs one side, and it may be the cheaper one: neither is sure.
-    if (tier_ == Tier::floor && made.function == Function::select && i > 0) continue;
     if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))
       continue;
     for (const Region& region : regions) need(made.args[i].value, region);
@@ -381,6 +381,7 @@ void Needs::count_sum(TermId id) {
   const Term& made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
+  if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   if (tier_ == Tier::floor) share_products(id);
   double products = 0, slots = double(made.args.size()) - 1;
   for (const uint64_t inner : made.spelled)
@@ -419,6 +420,11 @@ void Needs::count_product(TermId id) {
   const Term& made = term(id);
   const Root root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
+  if (tier_ == Tier::floor) {
+    std::vector<Multiplied> factors;
+    for (const Argument& arg : made.args) factors.push_back(multiplied(arg.value));
+    if (need_unless_zero(id, factors, regions)) return;
+  }
   const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
     return arg.value.is_element() && arg.value.width == DType::boolean && algebra_.reads_data(arg.value);
   });
@@ -426,7 +432,6 @@ void Needs::count_product(TermId id) {
   if (truth != made.args.end()) way = branch(truth->value);
   for (const Argument& arg : made.args) {
     if (way && *way != Way::first && &arg != &*truth) continue;
-    if (tier_ == Tier::floor && truth != made.args.end() && &arg != &*truth) continue;  // it may be false
     for (const Region& region : regions) need(arg.value, region);
   }
   if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
