@@ -267,7 +267,9 @@ void Builder::loop(const loops::Repeat& node) {
   const size_t at = form_.loops.size() - 1;
 
   counters_.push_back(node.counter);
+  const size_t spelled_before = form_.spelled.size();
   for (int round = 0; round < most_rounds; ++round) {
+    form_.spelled.resize(spelled_before);
     for (size_t i = 0; i < carries.size(); ++i) {
       const ArrayId inner = node.carries[i].inner;
       form_.arrays[inner] = carries[i].inner;

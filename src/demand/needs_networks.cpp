@@ -30,6 +30,8 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
     }
     if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
         is_plain(value.at) && region.box.size() + made.reduced.size() <= 60) {
+      joined.insert(value.term);
+      link(owner, value.term, Link::Kind::chain);
       for (const Case& one : made.body) {
         Region wider = region;
         uint64_t all = summed;
@@ -153,7 +155,7 @@ void Needs::need_factors(const Network& network, TermId owner) {
 
 // A factor that is itself a sum of products, made for this alone, joins: the order is then free.
 void Needs::absorb(Network& network) {
-  for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
+  for (size_t i = 0; i < network.factors.size() && network.absorbed.size() < most_absorbed; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
     const Term& inner = term(value.term);
@@ -168,7 +170,7 @@ void Needs::absorb(Network& network) {
     const Value moved = enter(inner.body[0], inner, value.at, network.region, network.summed);
     network.factors.erase(network.factors.begin() + int64_t(i));
     for (const Argument& arg : product.args) add_factor(network, algebra_.moved(arg.value, moved.at));
-    ++network.absorbed;
+    network.absorbed.push_back(value.term);
     i = SIZE_MAX;  // from the start
   }
 }
@@ -401,6 +403,9 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     const double together = products_of(network) + own;
     for (const Network& one : networks) apart += products_of(one);
     if (apart >= together) continue;
+    link(owner, value.term, Link::Kind::chain);
+    for (const Value& part : parts)
+      if (part.is_element()) link(owner, part.term, Link::Kind::chain);
     for (Network& one : networks) price(one, owner, results);
     return true;
   }
