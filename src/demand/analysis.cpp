@@ -123,22 +123,21 @@ void note_gathers(const loops::Program& program, const Needs& needs, Analysis& a
 
 Analysis analyze(const loops::Program& program, const KnownValues& known) {
   Analysis analysis;
-  {
-    NormalForm form = normal_form(program, known);
-    Needs fused(form, Tier::fused);
-    fused.run();
-    analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
-    for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
-    note_gathers(program, fused, analysis);
-    Needs floor(form, Tier::floor);
-    floor.run();
-    analysis.floor = demand_of(floor);
-    analysis.given_up = form.given_up;
-  }
-  NormalForm form = normal_form(program, known, true);
-  Needs unfused(form, Tier::unfused);
+  NormalForm form = normal_form(program, known);
+  Needs fused(form, Tier::fused);
+  fused.run();
+  analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
+  for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
+  note_gathers(program, fused, analysis);
+  Needs floor(form, Tier::floor);
+  floor.run();
+  analysis.floor = demand_of(floor);
+  analysis.given_up = form.given_up;
+  NormalForm bordered = normal_form(program, known, true);
+  Needs unfused(bordered, Tier::unfused);
   unfused.run();
   analysis.groups = Groups(program).take(unfused);
+  analysis.written = written(bordered, unfused, form, fused, analysis.fused.work.total_macs());
   return analysis;
 }
 

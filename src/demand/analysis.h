@@ -13,6 +13,7 @@
 
 #include "demand/normal_form.h"
 #include "demand/work.h"
+#include "demand/written.h"
 #include "loops/ir/walk.h"
 
 namespace lightline::demand {
@@ -39,6 +40,7 @@ struct Demand {
 struct Analysis {
   Demand floor;                     // any implementation, on the data that suit it best
   Demand fused;                     // every term once, data in general position
+  Written written;                  // the products that the program spells, and why fewer are needed
   std::vector<GroupDemand> groups;  // operator by operator, in program order; those that nothing demands are left out
   std::map<std::string, int64_t> opaque;
   std::vector<std::string> assumptions;

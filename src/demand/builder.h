@@ -54,6 +54,7 @@ class Builder {
   void block(const std::vector<loops::Statement>& statements);
   void block_of(const std::vector<loops::Statement>& statements, uint32_t group);  // all of one group
   void statement(const loops::Compute& node);
+  Spelled spelled(const Cases& body, const Space& space) const;
   void statement(const loops::Scatter& node);
   void statement(const loops::Constant& node);
   void statement(const loops::Opaque& node);

@@ -56,6 +56,7 @@ struct Builder::LoopForm {
   const uint32_t step = depth;  // the variable
   const int64_t steps = builder.program_.indices[node.counter].extent;
   const uint32_t group = builder.group_;
+  const size_t spelled = builder.form_.spelled.size();  // before the loop
   std::vector<Carry> carries = {};
   std::vector<TermId> carried = {};  // terms
 
@@ -127,6 +128,7 @@ struct Builder::LoopForm {
       builder.group_of_[carry.inner] = group;
       builder.forget_view_of(carry.inner);
     }
+    builder.form_.spelled.resize(spelled);
     builder.block_of(node.body, group);
   }
 
@@ -272,6 +274,7 @@ struct Builder::LoopForm {
     for (int round = 0; round < most_rounds && !is_settled(); ++round)
       if (!settle(false) && !settle(true)) break;
     const bool done = !only_totals || is_settled();
+    builder.form_.spelled.resize(spelled);
     if (done) {
       evaluate_body(true);
       // What is carried at a step is what the step before has made.

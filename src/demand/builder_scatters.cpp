@@ -3,6 +3,7 @@
 
 #include "demand/builder.h"
 #include "demand/known_values.h"
+#include "demand/products.h"
 
 namespace lightline::demand {
 
@@ -26,7 +27,13 @@ void Builder::statement(const loops::Scatter& node) {
            std::any_of(cases.begin(), cases.end(), [](const Case& one) { return one.value.is_element(); });
   });
   if (by_data) return scatter_by_data(node, space, targets);
-  if (scatter_by_formula(node, space, targets)) return;
+  const bool products = written_products(program_, node) > 0;
+  if (scatter_by_formula(node, space, targets)) {
+    if (!products) return;
+    Spelled scattered = spelled({}, space);
+    scattered.result = form_.arrays[node.result];
+    return form_.spelled.push_back(std::move(scattered));
+  }
   algebra_.given_up.push_back("a scatter whose last write at a place is not plain to see");
   define(node.result, {});
 }

@@ -6,6 +6,7 @@
 
 #include "demand/builder.h"
 #include "demand/known_values.h"
+#include "demand/products.h"
 
 namespace lightline::demand {
 
@@ -250,8 +251,24 @@ void Builder::statement(const loops::Compute& node) {
     return;
   }
   Cases body = evaluate(node.body, space);
-  if (node.reducer != loops::Reducer::none) body = reduced(node.reducer, std::move(body), space, type);
+  if (node.reducer == loops::Reducer::none) return define(node.result, std::move(body));
+  std::optional<Spelled> products;
+  if (written_products(program_, node) > 0) products = spelled(body, space);
+  body = reduced(node.reducer, std::move(body), space, type);
   define(node.result, std::move(body));
+  if (!products) return;
+  products->result = form_.arrays[node.result];
+  form_.spelled.push_back(std::move(*products));
+}
+
+Spelled Builder::spelled(const Cases& body, const Space& space) const {
+  Spelled products;
+  products.statement = terms_.statement();
+  products.group = group_;
+  products.reduced = space.reduced;
+  products.box = space.box;
+  for (const Case& one : body) (one.value.is_number(0) ? products.zeros : products.factors).push_back(one.where);
+  return products;
 }
 
 void Builder::statement(const loops::Opaque& node) {

@@ -47,6 +47,14 @@ class Needs {
   std::map<loops::ArrayId, double> least;     // and the least that any data could touch
   std::set<TermId> branches;                  // truths for a whole array that choose between terms
   std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
+  // Statements whose products are counted together, and why.
+  struct Link {
+    enum class Kind : uint8_t { equal, chain, picked };
+    uint32_t counted, other;
+    Kind kind;
+  };
+  std::vector<Link> links;
+  std::set<TermId> joined;  // sums of products that became a part of others
   const std::vector<std::vector<Region>>& of_terms() const { return needed_; }
 
  private:
@@ -98,6 +106,9 @@ class Needs {
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
   Work& work_of(TermId id) { return work[term(id).statement]; }
+  void link(TermId counted, TermId other, Link::Kind kind) {
+    if (counting_) links.push_back({term(counted).statement, term(other).statement, kind});
+  }
   DType vector_type(TermId id) const;
   void count_call(TermId id);
   void count_sum(TermId id);
@@ -131,7 +142,7 @@ class Needs {
 
   // ---- contractions ----
   static constexpr size_t most_factors = 10;
-  static constexpr int most_absorbed = 6;
+  static constexpr size_t most_absorbed = 6;
   static constexpr size_t most_added = 64;
   static uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
   struct Factor {
@@ -145,10 +156,10 @@ class Needs {
   struct Network {
     Region region;  // of its variables: reduced ones first
     std::vector<Factor> factors;
-    uint32_t coordinates = 0;  // the first variable that is a coordinate
-    uint64_t summed = 0;       // variables that are summed
-    DType width = DType::f64;  // of what becomes of the result
-    int absorbed = 0;
+    uint32_t coordinates = 0;      // the first variable that is a coordinate
+    uint64_t summed = 0;           // variables that are summed
+    DType width = DType::f64;      // of what becomes of the result
+    std::vector<TermId> absorbed;  // sums of products that joined
     int distributed = 0;
     bool one_hot = false;
     bool apart = false;  // a trial: nothing is tried inside of it

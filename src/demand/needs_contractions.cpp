@@ -125,8 +125,13 @@ double Needs::products_of(Network network, bool keep) {
 void Needs::price(Network& network, TermId owner, Results& results) {
   if (tier_ == Tier::floor && may_be_zero(network, owner)) return;
   take_one_hot(network);
+  if (network.one_hot) link(owner, owner, Link::Kind::picked);
   if (distribute(network, owner, results) || take_cases_apart(network, owner, results)) return;
   absorb(network);
+  for (const TermId inner : network.absorbed) {
+    joined.insert(inner);
+    link(owner, inner, Link::Kind::chain);
+  }
   split_digits(network);
   need_factors(network, owner);
   if (!counting_) return;
@@ -155,14 +160,15 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     if (has > 1) shared |= bit(v);
   }
   const bool alone = (network.summed & ~shared & data_variables) != 0;
-  if (inner.size() == 2 && !alone && network.absorbed == 0 && !is_exponential(network)) {
+  if (inner.size() == 2 && !alone && network.absorbed.empty() && !is_exponential(network)) {
     add_pair(network.factors[inner[0]], network.factors[inner[1]], network, owner, share);
     return;
   }
-  if (size_t a = 0, b = 0; !alone && network.absorbed == 0 && is_mirrored(network, inner, a, b)) {
+  if (size_t a = 0, b = 0; !alone && network.absorbed.empty() && is_mirrored(network, inner, a, b)) {
     add_pair(network.factors[a], network.factors[b], network, owner, share);
     return;
   }
+  link(owner, owner, Link::Kind::chain);
   Operands type = product_type(network, inner);
   const double macs = cheapest_order(network, inner, counting_) * real_products(type, owner);
   Work& work = work_of(owner);
@@ -199,6 +205,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.real_products = real;
   pair.transformed = share;
   if (pair.owner == no_term) pair.owner = owner;
+  if (pair.owner != owner) link(pair.owner, owner, Link::Kind::equal);
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   pair.squares_only = pair.squares_only && pair.alike && first.value.at == second.value.at;
   if ((!pair.alike || pair.squares_only) && !mirror_of(owner).empty()) {

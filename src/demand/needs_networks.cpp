@@ -31,6 +31,8 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
     if (made.kind == TermKind::reduce && made.reducer == Reducer::sum && uses_[value.term] <= 1 && summed != 0 &&
         region.box.size() + made.reduced.size() <= 60 && !is_needed_anyway(value, region) &&
         (is_plain(value.at) || is_cheaper_inside(value, network))) {
+      joined.insert(value.term);
+      link(owner, value.term, Link::Kind::chain);
       for (const Case& one : made.body) {
         Region wider = region;
         uint64_t all = summed;
@@ -127,12 +129,12 @@ double Needs::products_inside(const Value& value, const Region& region) {
 bool Needs::is_cheaper_inside(const Value& value, const Network& around) {
   const Term& made = term(value.term);
   if (tier_ == Tier::unfused || around.apart || made.body.size() != 1) return false;
-  Network joined = around, kept = around;
-  joined.apart = kept.apart = true;
-  std::erase_if(joined.factors, [&](const Factor& factor) { return factor.value == value; });
-  if (!join(joined, made, made.body[0], value.at)) return false;
+  Network both = around, kept = around;
+  both.apart = kept.apart = true;
+  std::erase_if(both.factors, [&](const Factor& factor) { return factor.value == value; });
+  if (!join(both, made, made.body[0], value.at)) return false;
   if (around.factors.empty()) add_factor(kept, value);
-  return products_of(std::move(joined)) < products_of(std::move(kept)) + products_inside(value, around.region);
+  return products_of(std::move(both)) < products_of(std::move(kept)) + products_inside(value, around.region);
 }
 
 // The product that a sum is of becomes part of the network around it.
@@ -149,7 +151,7 @@ bool Needs::join(Network& network, const Term& sum, const Case& one, const std::
 
 // A factor that is itself a sum of products, made for this alone, joins: the order is then free.
 void Needs::absorb(Network& network) {
-  for (size_t i = 0; i < network.factors.size() && network.absorbed < most_absorbed; ++i) {
+  for (size_t i = 0; i < network.factors.size() && network.absorbed.size() < most_absorbed; ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
     const Term& inner = term(value.term);
@@ -157,11 +159,11 @@ void Needs::absorb(Network& network) {
     if (is_needed_anyway(value, network.region)) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
     if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
-    Network joined = network;
-    joined.factors.erase(joined.factors.begin() + int64_t(i));
-    if (!join(joined, inner, inner.body[0], value.at)) continue;
-    network = std::move(joined);
-    ++network.absorbed;
+    Network wider = network;
+    wider.factors.erase(wider.factors.begin() + int64_t(i));
+    if (!join(wider, inner, inner.body[0], value.at)) continue;
+    network = std::move(wider);
+    network.absorbed.push_back(value.term);
     i = SIZE_MAX;  // from the start
   }
 }
@@ -169,7 +171,7 @@ void Needs::absorb(Network& network) {
 // A factor that is a sum in several parts: the order is free for each of them.
 bool Needs::take_cases_apart(const Network& network, TermId owner, Results& results) {
   constexpr size_t most_cases = 16;
-  if (network.summed == 0 || network.absorbed >= most_absorbed || tier_ == Tier::unfused) return false;
+  if (network.summed == 0 || network.absorbed.size() >= most_absorbed || tier_ == Tier::unfused) return false;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element() || uses_[value.term] > 1) continue;
@@ -182,7 +184,7 @@ bool Needs::take_cases_apart(const Network& network, TermId owner, Results& resu
       Network part = network;
       part.factors.erase(part.factors.begin() + int64_t(i));
       all = all && join(part, made, one, value.at);
-      ++part.absorbed;
+      part.absorbed.push_back(value.term);
       if (!part.region.empty) parts.push_back(std::move(part));
     }
     if (!all) continue;
@@ -426,6 +428,9 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     const double together = products_of(network) + own;
     for (const Network& one : networks) apart += products_of(one);
     if (apart >= together) continue;
+    link(owner, value.term, Link::Kind::chain);
+    for (const Value& part : parts)
+      if (part.is_element()) link(owner, part.term, Link::Kind::chain);
     for (Network& one : networks) price(one, owner, results);
     return true;
   }

@@ -38,6 +38,17 @@ struct ScatterParts {
   Cases init;  // over the places; none if it starts from a number
 };
 
+// A sum of products as the program spells it; one for each step of a loop that is written out.
+struct Spelled {
+  uint32_t statement = loops::none;
+  uint32_t group = loops::none;
+  uint32_t reduced = 0;         // variables before the coordinates of the result
+  std::vector<Region> zeros;    // of all variables: where a product is zero,
+  std::vector<Region> factors;  // and where it is one of elements
+  std::vector<Range> box;
+  Cases result;  // over the coordinates
+};
+
 struct NormalForm {
   const loops::Program* program = nullptr;
   Terms terms;
@@ -46,6 +57,7 @@ struct NormalForm {
   std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
   std::vector<Loop> loops;             // by Term::array of carried terms
   std::vector<ScatterParts> scatters;  // by Term::array of scatter terms
+  std::vector<Spelled> spelled;
   std::vector<std::string> given_up;
 };
 

@@ -142,6 +142,7 @@ class Terms {
   TermId intern(Term term);
   TermId add(Term term);  // one that is equal to no other
   void set_statement(uint32_t statement) { statement_ = statement; }
+  uint32_t statement() const { return statement_; }
   void set_salt(uint32_t salt) { salt_ = salt; }
 
  private:

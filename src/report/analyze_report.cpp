@@ -6,23 +6,14 @@
 #include <unordered_map>
 
 #include "einsum/lift.h"
+#include "report/amount.h"
 #include "report/json.h"
 #include "report/run_report.h"
 #include "report/table.h"
+#include "report/written_report.h"
 
 namespace lightline::report {
 namespace {
-
-std::string amount(double value, std::string_view unit) {
-  static constexpr const char* prefixes[] = {"", "k", "M", "G", "T", "P"};
-  int step = 0;
-  while (value >= 1000 && step < 5) {
-    value /= 1000;
-    ++step;
-  }
-  if (step == 0 && unit.starts_with(' ')) unit.remove_prefix(1);
-  return fmt::format("{:.4g} {}{}", value, prefixes[step], unit);
-}
 
 // The shape of an equation, whatever letters its ranks have: numbers by first appearance.
 std::string unlettered(const std::string& equation) {
@@ -143,6 +134,7 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
                       amount(r.analysis->fused.work.total_vector_ops(), " vector operations"),
                       amount(r.analysis->fused.work.transcendental_ops, " transcendentals"), b.intensity, b.ridge,
                       machine::name(r.options.math), r.options.any_algorithm ? ", any algorithm" : "");
+  text += written_text(r.analysis->written);
   text += "\n" + operator_table(r, top);
   if (!r.analysis->opaque.empty()) {
     const OpaqueShare share = opaque_share(*r.analysis);
@@ -174,6 +166,7 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   for (const auto& [dtype, macs] : products) json["macs"][std::string(name(dtype))] = macs;
   json["vector_ops"] = r.analysis->fused.work.total_vector_ops();
   json["transcendental_ops"] = r.analysis->fused.work.transcendental_ops;
+  json["written"] = written_json(r.analysis->written);
   json["bytes"] = {{"floor", b.floor.bytes}, {"fused", b.fused.bytes}, {"unfused", b.unfused_bytes}};
   json["bounds_ms"] = {{"floor", b.floor.ms}, {"fused", b.fused.ms}, {"unfused", b.unfused_ms}};
   json["binding"] = b.fused.binding;
