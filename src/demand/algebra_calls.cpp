@@ -159,7 +159,10 @@ bool Algebra::call_on_positions(Function function, std::span<const Value* const>
     case Function::fmin:
     case Function::fmax: {
       const bool greater = function == Function::max || function == Function::fmax;
-      // Where both are the same, a number is the simpler one.
+      // A bound that never binds is none; otherwise, where both are the same, a number is the simpler one.
+      const Range apart = atoms_.range(over(-1), where.box);
+      if (greater ? apart.lo >= 0 : apart.hi <= 0) return put(where, a.form, a.denominator);
+      if (greater ? apart.hi <= 0 : apart.lo >= 0) return put(where, b.form, b.denominator);
       const Form difference = b.form.is_constant() ? atoms_.sum(over(-1), Form::of(greater ? -1 : 0)) : over(-1);
       split(difference, where, [&](const Region& region, bool first_greater) {
         const Value& chosen = first_greater == greater ? a : b;

@@ -207,7 +207,9 @@ FuzzReport fuzz(const FuzzOptions& options) {
     }
     for (const Violation& violation : verdict->violations)
       ++report.resources[violation.tier + " " + violation.resource + (violation.too_low ? " too low" : "")];
-    if (!verdict->violations.empty()) keep(report, {seed, sketch, verdict->violations});
+    if (verdict->violations.empty()) continue;
+    keep(report, {seed, sketch, verdict->violations});
+    report.violations[seed] = verdict->violations;
   }
   return report;
 }

@@ -39,7 +39,8 @@ struct RespellVerdict {
 struct RespellReport {
   std::map<std::string, std::pair<uint64_t, uint64_t>> rules;  // moved or too high, tried
   std::map<std::string, std::string> examples;                 // of each rule: the program, respelled, and what moved
-  std::vector<std::string> faults;                             // another meaning, or no program any more
+  std::map<std::string, std::map<uint64_t, std::vector<Violation>>> violations;  // by rule and seed of the program
+  std::vector<std::string> faults;  // another meaning, or no program any more
 };
 // Random programs, each respelled by every rule that has a place in it; the pairs too.
 RespellReport respell_all(uint64_t seed, uint64_t count, bool wasteful);

@@ -126,7 +126,8 @@ Result<RespellVerdict> judge_wasteful(const Sketch& from, const Sketch& to, uint
 
 namespace {
 
-void record(RespellReport& report, const std::string& rule, const Sketch& to, const Result<RespellVerdict>& verdict) {
+void record(RespellReport& report, const std::string& rule, uint64_t seed, const Sketch& to,
+            const Result<RespellVerdict>& verdict) {
   auto& [moved, tried] = report.rules[rule];
   ++tried;
   if (!verdict.ok() || verdict->other_meaning) {
@@ -136,6 +137,7 @@ void record(RespellReport& report, const std::string& rule, const Sketch& to, co
   }
   if (verdict->violations.empty()) return;
   ++moved;
+  report.violations[rule][seed] = verdict->violations;
   const std::string example = to.text() + to_string(verdict->violations.front()) + "\n";
   const auto [kept, fresh] = report.examples.try_emplace(rule, example);
   if (!fresh && example.size() < kept->second.size()) kept->second = example;
@@ -151,12 +153,12 @@ RespellReport respell_all(uint64_t seed, uint64_t count, bool wasteful) {
     for (const std::string& rule : wasteful ? wasteful_rules() : neutral_rules()) {
       const auto to = respelled(from, rule, own);
       if (!to) continue;
-      record(report, rule, to->sketch,
+      record(report, rule, own, to->sketch,
              wasteful ? judge_wasteful(from, to->sketch, own) : judge_neutral(from, to->sketch, own));
     }
     if (!wasteful || i % 20 != 0) continue;
     for (const Pair& pair : wasteful_pairs(own))
-      record(report, pair.name, pair.wasteful, judge_wasteful(pair.cheap, pair.wasteful, own));
+      record(report, pair.name, own, pair.wasteful, judge_wasteful(pair.cheap, pair.wasteful, own));
   }
   return report;
 }
