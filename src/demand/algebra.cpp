@@ -171,36 +171,6 @@ Cases Algebra::apply(Function function, std::span<const Cases> args, DType type,
   return into;
 }
 
-void Algebra::merge(Cases& cases) {
-  if (cases.size() < 2) return;
-  const size_t rank = cases[0].where.box.size();
-  for (size_t d = 0; d < rank; ++d) {
-    // By everything but this dimension, then by where it starts.
-    std::stable_sort(cases.begin(), cases.end(), [&](const Case& a, const Case& b) {
-      for (size_t i = 0; i < rank; ++i)
-        if (i != d && a.where.box[i] != b.where.box[i]) return a.where.box[i] < b.where.box[i];
-      if (a.where.cuts != b.where.cuts) return a.where.cuts < b.where.cuts;
-      return a.where.box[d].lo < b.where.box[d].lo;
-    });
-    size_t kept = 0;
-    for (size_t i = 1; i < cases.size(); ++i) {
-      Case& last = cases[kept];
-      Case& next = cases[i];
-      Range& own = last.where.box[d];
-      const Range& other = next.where.box[d];
-      bool same = own.step == 1 && other.step == 1 && own.hi + 1 == other.lo && last.where.cuts == next.where.cuts &&
-                  last.value == next.value && last.value.width == next.value.width;
-      for (size_t e = 0; same && e < rank; ++e) same = e == d || last.where.box[e] == next.where.box[e];
-      if (same)
-        own.hi = other.hi;
-      else if (++kept != i)
-        cases[kept] = std::move(next);
-    }
-    cases.resize(kept + 1);
-    if (cases.size() == 1) return;
-  }
-}
-
 namespace {
 
 void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {

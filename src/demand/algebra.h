@@ -74,6 +74,7 @@ class Algebra {
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.
   bool enumerate(const Value& formula, const Region& where, Cases& into);
+  void merge_opposites(Cases& cases) const;
   void join_totals(std::vector<Argument>& args);
   static std::optional<Term> joined_total(const Term& a, const Term& b);
   Value named(const Value& value, Coordinates& coordinates);

@@ -92,7 +92,7 @@ void Builder::fold(const loops::Array& declared, Cases& cases) {
   }
   if (std::find(found.begin(), found.end(), false) != found.end()) return;
   // Numbers that are all different, none of them zero or one, say no more than the formula.
-  constexpr int64_t most_told_apart = 8;
+  constexpr int64_t most_told_apart = 48;
   const std::set<double> different(numbers.begin(), numbers.end());
   const bool says_more = different.contains(0) || different.contains(1) || different.contains(-1);
   if (is_float(declared.dtype) && size > most_told_apart && int64_t(different.size()) == size && !says_more) return;
