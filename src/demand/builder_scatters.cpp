@@ -183,6 +183,24 @@ bool Builder::solve_equations(Case& one, uint32_t reduced_count) {
   });
 }
 
+// Equations that tell a reduced variable by digits of what is not reduced, as in k = 5 i mod 64.
+void Builder::solve_digits(Case& one, uint32_t reduced_count) {
+  for (const Form& cut : std::vector<Form>(one.where.cuts)) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    const auto has = [&](const Form& form) {
+      return std::find(one.where.cuts.begin(), one.where.cuts.end(), form) != one.where.cuts.end();
+    };
+    if (!atoms_.has_compound(cut) || !has(cut) || !has(opposite)) continue;
+    int reduced = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { reduced += v < reduced_count; });
+    if (reduced != 1 || cut.terms[0].first >= reduced_count || std::abs(cut.terms[0].second) != 1) continue;
+    const auto [variable, unit] = cut.terms[0];
+    if (one.where.box[variable].step != 1) continue;
+    const Form rest = atoms_.sum(cut, Form::variable(variable), -unit);
+    replace_variable(one, variable, atoms_.scaled(rest, -unit), cut, opposite);
+  }
+}
+
 void Builder::replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite) {
   std::vector<Form> images(one.where.box.size());
   for (size_t v = 0; v < images.size(); ++v) images[v] = Form::variable(index::AtomId(v));

@@ -16,6 +16,22 @@ namespace {
 
 constexpr int64_t most_known = int64_t(1) << 22;  // elements of an array of indices that are looked at
 constexpr size_t most_shapes = 1024;
+constexpr size_t few_shapes = 8;
+
+// Mostly different numbers in no order, such as those of a permutation: better looked up than told apart.
+bool is_mixed_up(const Cases& cases) {
+  std::set<int64_t> numbers;
+  double elements = 0;
+  for (const Case& one : cases) {
+    double own = 1;
+    for (const Range& range : one.where.box) own *= double(range.count());
+    elements += own;
+    if (own > 1) continue;
+    if (one.value.is_number()) numbers.insert(int64_t(one.value.number));
+    if (one.value.is_position() && one.value.form.is_constant()) numbers.insert(one.value.form.constant);
+  }
+  return cases.size() > few_shapes && 2 * double(numbers.size()) > elements;
+}
 
 std::vector<Form> variables(size_t count, size_t first = 0) {
   std::vector<Form> forms;
@@ -53,8 +69,14 @@ Cases Builder::seen_in(const loops::Array& declared, const std::function<double(
     return {{Region::whole(declared.shape), Value::position(*form)}};
   Cases cases = structure_of(declared.shape, number_at, atoms_);
   algebra_.merge(cases);
+  if (cases.size() > few_shapes || cases.empty()) {
+    Cases apart = distances_of(declared.shape, number_at);
+    if (!apart.empty() && (cases.empty() || apart.size() < cases.size())) cases = std::move(apart);
+  }
   if (cases.size() > most_shapes) cases.clear();
-  return cases.empty() ? runs_of(declared.shape, number_at) : cases;
+  if (cases.empty()) cases = runs_of(declared.shape, number_at);
+  if (is_integer(declared.dtype) && is_mixed_up(cases)) cases.clear();
+  return cases;
 }
 
 // Small arrays of formulas that nothing but indices tell are numbers.

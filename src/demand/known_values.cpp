@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -159,6 +160,20 @@ std::optional<Form> formula_of_line(const std::vector<int64_t>& line, const Form
   return atoms.sum(*rest, atoms.remainder(variable, block, std::span(&range, 1)), step);
 }
 
+// (a i + c) mod n, for n numbers from 0 on.
+std::optional<Form> steps_around(int64_t size, const std::function<double(int64_t)>& number_at, Atoms& atoms) {
+  if (size < 3 || size > most_elements) return std::nullopt;
+  const auto within = [&](double number) {
+    return number >= 0 && number < double(size) && number == std::floor(number);
+  };
+  if (!within(number_at(0)) || !within(number_at(1))) return std::nullopt;
+  const int64_t first = int64_t(number_at(0)), step = (int64_t(number_at(1)) - first + size) % size;
+  for (int64_t i = 0, number = first; i < size; ++i, number = (number + step) % size)
+    if (number_at(i) != double(number)) return std::nullopt;
+  const Range range{0, size - 1, 1};
+  return atoms.remainder(Form{first, {{0, step}}}, size, std::span(&range, 1));
+}
+
 }  // namespace
 
 std::optional<Form> formula_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
@@ -169,6 +184,8 @@ std::optional<Form> formula_of(std::span<const int64_t> extents, const std::func
     if (extent <= 0 || size > most_elements / extent) return std::nullopt;
     size *= extent;
   }
+  if (extents.size() == 1)
+    if (auto around = steps_around(size, number_at, atoms)) return around;
   const double start = number_at(0);
   if (start != std::floor(start) || std::abs(start) > greatest) return std::nullopt;
   // Each index by itself, the others at 0
@@ -198,6 +215,30 @@ std::optional<Form> formula_of(std::span<const int64_t> extents, const std::func
     if (number_at(i) != expected) return std::nullopt;
   }
   return form;
+}
+
+Cases distances_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at) {
+  constexpr size_t most_progressions = 64;
+  if (extents.size() != 1 || extents[0] < 2 || extents[0] > most_elements) return {};
+  std::map<double, Range> places;
+  for (int64_t i = 0; i < extents[0]; ++i) {
+    const double number = number_at(i);
+    if (std::isnan(number)) return {};
+    const auto [at, added] = places.try_emplace(number, Range{i, i, 1});
+    if (places.size() > most_progressions) return {};
+    Range& range = at->second;
+    if (added) continue;
+    if (range.lo == range.hi) range.step = i - range.lo;
+    if (i - range.hi != range.step) return {};
+    range.hi = i;
+  }
+  Cases cases;
+  for (const auto& [number, range] : places) {
+    Region region;
+    region.box = {range};
+    cases.push_back({std::move(region), Value::of(number)});
+  }
+  return cases;
 }
 
 Cases runs_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at) {

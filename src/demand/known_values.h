@@ -18,6 +18,9 @@ Cases structure_of(std::span<const int64_t> extents, const std::function<double(
 std::optional<Form> formula_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
                                Atoms& atoms);
 
+// A line of few different numbers, each of them at equal distances; none if it is not.
+Cases distances_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at);
+
 // Whole numbers in runs of equal steps along the last index, as few cases; none if there are too many.
 Cases runs_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at);
 

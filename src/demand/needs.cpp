@@ -80,8 +80,19 @@ void Needs::need(const Value& value, const Region& region) {
   if (term(value.term).kind == TermKind::unknown) return;
   for (Region& mapped : index::image(region, value.at, atoms_)) {
     if (tier_ != Tier::floor) complete(mapped);
+    // Constants are not looked at through borders.
+    if (tier_ == Tier::unfused && counting_ && term(value.term).kind == TermKind::input)
+      insert(constants_[{reader_, value.term}], mapped);
     insert(needed_[value.term], std::move(mapped));
   }
+}
+
+// Who makes a term; those that read no data are not told apart, and made by whoever did first.
+uint32_t Needs::group_of(TermId id) const {
+  const Term& made = term(id);
+  if (made.salt != loops::none || made.statement >= statements_.size()) return made.salt;
+  const uint32_t group = statements_[made.statement]->group;
+  return group != loops::none ? group : uint32_t(form_.program->groups.size()) + made.statement;
 }
 
 // So many draws that nothing is left out are no draws.
@@ -100,6 +111,7 @@ void Needs::visit(TermId id) {
     compact(needed_[id]);
   }
   const Term& made = term(id);
+  if (tier_ == Tier::unfused) reader_ = group_of(id);
   switch (made.kind) {
     case TermKind::unknown: return;
     case TermKind::input: {

@@ -64,7 +64,10 @@ class Needs {
   void need_outputs();
   void need(const Value& value, const Region& region);
   void need_indices(const Form& form, const Region& region);
+  uint32_t group_of(TermId id) const;
   void count_outputs();
+  bool is_same_array(loops::ArrayId a, loops::ArrayId b) const;
+  bool has_unwritten_memory() const;
   bool need_nothing_new(const Case& one, loops::ArrayId input);
   bool is_update_of(const Value& value, loops::ArrayId input) const;
   TermId source_of(TermId id) const;
@@ -120,6 +123,9 @@ class Needs {
   // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
   double distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
+  Region mirrored(const Region& region, uint32_t rank);            // of pairs: the second, then the first
+  bool has_no_mirror(TermId id, std::set<TermId>& sources) const;
+  double most_mirrored(TermId id, const std::vector<Region>& regions, uint32_t rank);
   bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
   // The element that a function of one variable is of, and whether it has a transcendental on the way.
   struct Root {
@@ -238,6 +244,8 @@ class Needs {
   const Tier tier_;
   const index::Data data_;
   const std::map<TermId, Way> taken_;
+  uint32_t reader_ = loops::none;                                         // unfused: the group whose term is looked at
+  std::map<std::pair<uint32_t, TermId>, std::vector<Region>> constants_;  // unfused: what groups read of them
   bool counting_ = true;
   SettledNumbers settled_;
   int choice_depth_ = 0;

@@ -227,19 +227,16 @@ void Needs::settle_pairs() {
       const uint32_t rank = pair.split;
       std::vector<Region> both = pair.regions, diagonal;
       for (const Region& region : pair.regions) {
-        Region mirror = region, same = region;
-        std::vector<Form> images;
-        for (uint32_t c = 0; c < 2 * rank; ++c) images.push_back(Form::variable(c < rank ? c + rank : c - rank));
-        for (uint32_t c = 0; c < rank; ++c) std::swap(mirror.box[c], mirror.box[c + rank]);
-        mirror.cuts.clear();
-        mirror.points = -1;
-        for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
+        Region mirror = mirrored(region, rank), same = region;
         if (std::find(both.begin(), both.end(), mirror) == both.end()) both.push_back(std::move(mirror));
         for (uint32_t c = 0; c < rank; ++c) same.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
         if (!same.empty) diagonal.push_back(std::move(same));
       }
       const double themselves = diagonal.empty() ? 0 : count(diagonal);
-      products = std::min(products, std::ceil((count(both) + themselves) / 2));
+      // The other way: of all pairs, those with a mirror count half.
+      const double twice = most_mirrored(TermId(key[0]), pair.regions, rank);
+      products = std::min(products, std::max(std::ceil((count(both) + themselves) / 2),
+                                             std::ceil(products - std::max(0.0, twice - themselves) / 2)));
     }
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;

@@ -40,7 +40,82 @@ std::vector<Form> permuted(const std::vector<Form>& at, const std::vector<uint32
   return result;
 }
 
+// No more points than this: coordinates that are plainly the same are one.
+double most_points(const Region& region) {
+  if (region.empty) return 0;
+  std::vector<size_t> same(region.box.size());
+  for (size_t c = 0; c < same.size(); ++c) same[c] = c;
+  for (const Form& cut : region.cuts) {
+    if (cut.terms.size() != 2 || cut.terms[0].second != -cut.terms[1].second || !index::is_variable(cut.terms[1].first))
+      continue;
+    Form reverse{-cut.constant,
+                 {{cut.terms[0].first, -cut.terms[0].second}, {cut.terms[1].first, -cut.terms[1].second}}};
+    if (std::find(region.cuts.begin(), region.cuts.end(), reverse) == region.cuts.end()) continue;
+    const size_t from = same[cut.terms[0].first], to = same[cut.terms[1].first];
+    for (size_t& one : same)
+      if (one == from) one = to;
+  }
+  double points = 1;
+  for (size_t c = 0; c < same.size(); ++c) {
+    if (same[c] != c) continue;
+    double values = double(region.box[c].count());
+    for (size_t other = 0; other < same.size(); ++other)
+      if (same[other] == c) values = std::min(values, double(region.box[other].count()));
+    points *= values;
+  }
+  return points;
+}
+
 }  // namespace
+
+Region Needs::mirrored(const Region& region, uint32_t rank) {
+  Region mirror = region;
+  std::vector<Form> images;
+  for (uint32_t c = 0; c < 2 * rank; ++c) images.push_back(Form::variable(c < rank ? c + rank : c - rank));
+  for (uint32_t c = 0; c < rank; ++c) std::swap(mirror.box[c], mirror.box[c + rank]);
+  mirror.cuts.clear();
+  mirror.points = -1;
+  for (const Form& cut : region.cuts) mirror.cut(atoms_.compose(cut, images, mirror.box), atoms_);
+  return mirror;
+}
+
+// Whatever it is made of, it is made of one element of each: nothing in it can change places.
+bool Needs::has_no_mirror(TermId id, std::set<TermId>& sources) const {
+  constexpr size_t most_sources = 64;
+  const Term& made = term(id);
+  switch (made.kind) {
+    case TermKind::input:
+    case TermKind::stored:
+    case TermKind::opaque: return sources.size() < most_sources && sources.insert(id).second;
+    case TermKind::call:
+    case TermKind::sum:
+    case TermKind::product:
+      return std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+        return !arg.value.is_element() || has_no_mirror(arg.value.term, sources);
+      });
+    case TermKind::reduce:
+      return made.body.size() == 1 &&
+             (!made.body[0].value.is_element() || has_no_mirror(made.body[0].value.term, sources));
+    default: return false;
+  }
+}
+
+// Pairs of elements of one term whose mirrors are among them, or more than there are.
+double Needs::most_mirrored(TermId id, const std::vector<Region>& regions, uint32_t rank) {
+  constexpr size_t most_compared = 32;
+  std::set<TermId> sources;
+  if (regions.size() > most_compared || !has_no_mirror(id, sources)) return INFINITY;
+  double total = 0;
+  for (const Region& region : regions) {
+    if (!region.samples.empty()) return INFINITY;
+    const Region mirror = mirrored(region, rank);
+    for (const Region& other : regions) {
+      const Region both = index::intersection(mirror, other, atoms_);
+      if (!both.empty && !index::has_no_points(both, atoms_)) total += most_points(both);
+    }
+  }
+  return total;
+}
 
 const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
   const auto [found, added] = mirrors_.try_emplace(id);

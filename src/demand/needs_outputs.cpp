@@ -36,9 +36,17 @@ void Needs::need_outputs() {
   std::stable_sort(returned.begin(), returned.end(),
                    [](const Returned& a, const Returned& b) { return a.points > b.points; });
   std::map<ArrayId, double> written;  // elements of arrays
-  for (const auto& [output, points] : returned) {
+  const bool unwritten = has_unwritten_memory();
+  double unknown_bytes = 0;  // of an array of which nothing is known: it may be one of the others
+  for (size_t i = 0; i < returned.size(); ++i) {
+    const auto [output, points] = returned[i];
     const DType type = program.arrays[output->array].dtype;
     if (inputs.contains(storage(output->array))) continue;
+    const bool again = std::any_of(returned.begin(), returned.begin() + int64_t(i), [&](const Returned& other) {
+      return is_same_array(output->array, other.output->array) && output->replaces == loops::none;
+    });
+    if (again) continue;
+    reader_ = form_.groups[storage(output->array)];
     double own = 0;  // elements that no other output has
     bool fresh = false;
     for (const Case& one : form_.arrays[output->array]) {
@@ -90,7 +98,11 @@ void Needs::need_outputs() {
             elements += index::count(region, atoms_, data_);
       own = std::min(own, elements);
     }
+    // All of an array is written, also where it is not known what.
+    const bool dense = view[output->array] == nullptr && output->replaces == loops::none && !unwritten;
+    if (dense && form_.arrays[output->array].empty()) unknown_bytes = std::max(unknown_bytes, bytes_of(type, points));
     if (!fresh) continue;
+    if (dense) own = points;
     // Views of one array are written once.
     double& before = written[storage(output->array)];
     double most = 1;
@@ -100,6 +112,27 @@ void Needs::need_outputs() {
     output_bytes += bytes_of(type, own);
     if (tier_ == Tier::unfused) returned_bytes_[form_.groups[storage(output->array)]] += bytes_of(type, own);
   }
+  output_bytes = std::max(output_bytes, unknown_bytes);
+}
+
+// Element by element, as far as is known.
+bool Needs::is_same_array(ArrayId a, ArrayId b) const {
+  const Cases &own = form_.arrays[a], &other = form_.arrays[b];
+  if (own.empty() || form_.program->arrays[a].shape != form_.program->arrays[b].shape ||
+      form_.program->arrays[a].dtype != form_.program->arrays[b].dtype || own.size() != other.size())
+    return false;
+  return std::all_of(own.begin(), own.end(), [&](const Case& one) {
+    return std::any_of(other.begin(), other.end(),
+                       [&](const Case& same) { return same.where == one.where && same.value == one.value; });
+  });
+}
+
+// Some memory may never be written: then what is not known may be that.
+bool Needs::has_unwritten_memory() const {
+  for (TermId id = 0; id < form_.terms.size(); ++id)
+    if (term(id).kind == TermKind::unknown) return true;
+  return std::any_of(form_.opaque.begin(), form_.opaque.end(),
+                     [](const OpaqueCall& call) { return call.node->name == "empty"; });
 }
 
 // A choice by data between something and what was there: on the kindest data nothing changes.
@@ -176,9 +209,10 @@ std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
 // Operator by operator: what a group makes that others take, or that is returned.
 void Needs::count_outputs() {
   if (tier_ != Tier::unfused) return;
-  std::map<uint32_t, double> taken;
   for (auto& [id, stored] : stored_)
     if (!written_.contains(id)) traffic[term(id).salt].result_bytes += bytes_of(stored.width, count(stored.regions));
+  for (const auto& [reader, regions] : constants_)
+    traffic[reader.first].operand_bytes += bytes_of(term(reader.second).width, count(regions));
   for (const auto& [group, bytes] : returned_bytes_) traffic[group].result_bytes += bytes;
 }
 

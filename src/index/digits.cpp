@@ -75,7 +75,7 @@ class Splitter {
     }
     collect(atom.of);
     const auto inner = resolve(atom.of);
-    if (!inner) return;
+    if (!inner) return collect_sum(atom);
     Radices alone{inner->base, 0, {}, false};
     if (is_number(alone)) return note(inner->base, inner->shift, inner->scale * atom.by);
     // Sums of variables: the low digits of each, where there are too many quotients to tell them apart.
@@ -89,6 +89,22 @@ class Splitter {
       for (const auto& [variable, coefficient] : rest.terms)
         if (const int64_t place = by / std::gcd(by, coefficient); place > 1) note(Form::variable(variable), 0, place);
       return;
+    }
+  }
+  // Sums of digits, as in (i div 64 + j div 64) mod 4: the low ones of each, as above.
+  void collect_sum(const Atom& atom) {
+    const Form rest = halved(atom.of, atom.by).rest;
+    const bool few = std::all_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+      const Range values = atoms_.range(rest, region.box);
+      return floor_div(values.hi, atom.by) - floor_div(values.lo, atom.by) < max_quotients;
+    });
+    if (few) return;
+    for (const auto& [id, coefficient] : rest.terms) {
+      const auto inner = resolve(Form::variable(id));
+      const int64_t place = atom.by / std::gcd(atom.by, coefficient);
+      if (!inner || place <= 1 || !is_kept(inner->scale * place)) continue;
+      Radices alone{inner->base, 0, {}, false};
+      if (is_number(alone)) note(inner->base, inner->shift, inner->scale * place);
     }
   }
   // A form as (base + shift) div scale.
@@ -113,10 +129,18 @@ class Splitter {
     const auto [at, added] = by_base_.try_emplace(base, radices_.size());
     if (added) {
       radices_.push_back({base, shift, {}, false});
-    } else if (floor_mod(radices_[at->second].shift - shift, place) != 0) {
+    } else if (floor_mod(radices_[at->second].shift - shift, place) != 0 && !has_many_values(base)) {
       radices_[at->second].conflict = true;
     }
     radices_[at->second].places.insert(place);
+  }
+  // So many that trying them one by one would leave some out: digits from one start, and carries for the others.
+  bool has_many_values(const Form& base) const {
+    return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+      double values = 1;
+      for (const auto& [variable, coefficient] : base.terms) values *= double(region.box[variable].count());
+      return values > double(max_assignments);
+    });
   }
   // Several variables that are the digits of one number, and how far each goes.
   bool is_number(Radices& radices) const;

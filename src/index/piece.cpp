@@ -301,7 +301,62 @@ const std::vector<Piece>& PointSet::pieces() const {
   return pieces_;
 }
 
+namespace {
+
+HalfSpace opposite(HalfSpace cut) {
+  cut.constant = -cut.constant;
+  for (auto& term : cut.terms) term.second = -term.second;
+  return cut;
+}
+
+bool has_equation(const Piece& piece, const HalfSpace& cut) {
+  const auto has = [&](const HalfSpace& one) {
+    return std::find(piece.cuts.begin(), piece.cuts.end(), one) != piece.cuts.end();
+  };
+  return has(cut) && has(opposite(cut));
+}
+
+// The variable is what the equation says of the others.
+void solve(Piece& piece, const HalfSpace& equation, int variable) {
+  const int64_t unit = coefficient_of(equation, variable);
+  const Range range = std::exchange(piece.box[size_t(variable)], {0, 0, 1});
+  std::vector<HalfSpace> cuts = std::exchange(piece.cuts, {});
+  std::erase(cuts, equation);
+  std::erase(cuts, opposite(equation));
+  cuts.push_back({-range.lo, {{variable, 1}}});
+  cuts.push_back({range.hi, {{variable, -1}}});
+  for (const HalfSpace& cut : cuts) piece.cut(add_scaled(cut, equation, -coefficient_of(cut, variable) * unit));
+}
+
+// Variables that the same equation tells in all pieces are left out: as many points, and perhaps boxes.
+void solve_common_equations(std::vector<Piece>& pieces) {
+  for (const HalfSpace& equation : std::vector<HalfSpace>(pieces[0].cuts)) {
+    if (!std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return has_equation(piece, equation); }))
+      continue;
+    for (const auto& [variable, coefficient] : equation.terms) {
+      const bool solvable = std::abs(coefficient) == 1 &&
+                            std::all_of(pieces.begin(), pieces.end(), [&, v = variable](const Piece& piece) {
+                              return piece.box[size_t(v)].step == 1;
+                            });
+      if (!solvable) continue;
+      for (Piece& piece : pieces) solve(piece, equation, variable);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
 double PointSet::points() const {
+  if (added_.size() > 1) {
+    PointSet solved;
+    std::vector<Piece> own = added_;
+    solve_common_equations(own);
+    for (Piece& piece : own) solved.add(std::move(piece));
+    double total = 0;
+    for (const Piece& piece : solved.pieces()) total += count(piece);
+    return total;
+  }
   double total = 0;
   for (const Piece& piece : pieces()) total += count(piece);
   return total;

@@ -30,6 +30,15 @@ const Mask masks[] = {
     {"corners", "see: bool[64, 64] = for i, j: (i < 8 and j < 8) or (i >= 56 and j >= 56)", 2 * 8 * 8},
     {"blocks", "see: bool[64, 64] = for i, j: i div 16 == j div 16", 4 * 16 * 16},
     {"triangles in blocks", "see: bool[64, 64] = for i, j: i div 16 == j div 16 and j <= i", 4 * 16 * 17 / 2.0},
+    {"every fourth block", "see: bool[64, 64] = for i, j: (i div 4 + j div 4) mod 4 == 0", 64 * 16},
+    {"every third block and a triangle",
+     "see: bool[64, 64] = for i, j: (i div 4 + 2 * (j div 4)) mod 3 == 0 and i >= 0", 16 * (5 * 5 + 5 * 5 + 6 * 6)},
+    {"kinds that are given",
+     "kind: i64[64] = const [0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, "
+     "0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1, 3, 0, 2, 4, 1]\n"
+     "  see: bool[64, 64] = for i, j: kind[i] == kind[j]",
+     4 * 13 * 13 + 12 * 12},
+    {"a permutation", "see: bool[64, 64] = for i, j: j == (5 * i + 3) mod 64", 64},
     {"a diagonal", "see: bool[64, 64] = for i, j: i == j", 64},
     {"all but a diagonal", "see: bool[64, 64] = for i, j: i != j", 64 * 63},
     {"positions as numbers", "see: bool[64, 64] = for i, j: f32(j) <= f32(i)", triangle},
@@ -149,6 +158,25 @@ TEST(Masks, AnIdentityIsNoProduct) {
       "  y: f32[32, 16] = for i, j: sum k in 32: one[i, k] * x[k, j]\n}";
   EXPECT_EQ(macs(text), 0);
   EXPECT_EQ(elements(text), 2 * 32 * 16);
+}
+
+TEST(Masks, APermutationIsNoProduct) {
+  for (const char* rows : {"2048", "8192"}) {
+    const std::string n = rows;
+    const std::string text = "program p(x: f32[" + n + ", 4]) -> (y) {\n  one: f32[" + n + ", " + n +
+                             "] = for i, k: if(k == (5 * i + 3) mod " + n + ", 1, 0)\n  y: f32[" + n +
+                             ", 4] = for i, j: sum k in " + n + ": one[i, k] * x[k, j]\n}";
+    EXPECT_EQ(macs(text), 0);
+    EXPECT_EQ(elements(text), 2 * 4 * std::stod(n));
+  }
+}
+
+TEST(Masks, OutputsAreWrittenWhereverTheMaskIsNotKnown) {
+  const Analysis a = analysis_of(
+      "program p(x: f32[4096, 4096]) -> (y) {\n"
+      "  y: f32[4096, 4096] = for i, j: if(f32(j) <= sqrt(f32(i)), x[i, j], 0)\n}");
+  EXPECT_EQ(a.floor.output_bytes, 4.0 * 4096 * 4096);
+  EXPECT_EQ(a.fused.output_bytes, 4.0 * 4096 * 4096);
 }
 
 TEST(Masks, AMaskByDataHidesNothingButForTheFloor) {

@@ -104,6 +104,30 @@ TEST(Sharing, RepeatedRowsAreOneRow) {
   }
 }
 
+TEST(Sharing, OverlappingPartsOfASumAreMultipliedOnce) {
+  EXPECT_EQ(macs("program p(x: f32[8, 12], w: f32[12, 6]) -> (y, z) {\n"
+                 "  y: f32[8, 6] = for i, j: sum k in 8: x[i, k] * w[k, j]\n"
+                 "  z: f32[8, 6] = for i, j: sum k in 8: x[i, k + 4] * w[k + 4, j]\n}"),
+            8 * 6 * 12);
+}
+
+TEST(Sharing, EveryStepOfManyIsCounted) {
+  EXPECT_EQ(macs("program p(x: f32[100, 4, 8], w: f32[8, 8]) -> (o) {\n"
+                 "  z: f32[4, 8] = const [0]\n"
+                 "  (a: f32[4, 8], o: f32[100, 4, 8]) = repeat t in 100 carry (p = z) {\n"
+                 "    m: f32[4, 8] = for i, j: sum k in 8: x[t, i, k] * w[k, j]\n"
+                 "    c: f32[4, 8] = for i, j: if(t mod 2 == 0, m[i, j], 0)\n"
+                 "    yield (c, stack c) }\n}"),
+            50 * 4 * 8 * 8);
+}
+
+TEST(Sharing, EqualOutputsAreWrittenOnce) {
+  EXPECT_EQ(elements("program p(x: f32[8, 8]) -> (y, z) {\n"
+                     "  y: f32[8, 8] = for i, j: if(j <= i, x[i, j], 0)\n"
+                     "  z: f32[8, 8] = for i, j: if(j > i, 0, x[i, j])\n}"),
+            8 * 9 / 2 + 64);
+}
+
 TEST(Sharing, OverlappingWindowsAreComputedOnce) {
   const std::string text =
       "program p(x: f32[20]) -> (y) {\n"
@@ -165,6 +189,24 @@ TEST(Mirrors, DistancesCountHalf) {
 TEST(Mirrors, ABlockBesideTheDiagonalHasNone) {
   EXPECT_EQ(macs("program p(x: f32[8, 5]) -> (y) { y: f32[4, 4] = for i, j: sum k in 5: x[i, k] * x[j + 4, k] }"),
             4 * 4 * 5);
+}
+
+TEST(Mirrors, OnlyPairsThatMeetTheirMirrorsCountHalf) {
+  // x[i, k] x[k, j] is x[k, j] x[i, k] again where i = j.
+  EXPECT_EQ(macs("program p(x: f32[8, 8]) -> (y) { y: f32[8, 8] = for i, j: sum k in 8: x[i, k] * x[k, j] }"),
+            8 * 8 * 8 - 8 * 7 / 2);
+  EXPECT_EQ(macs("program p(x: f32[8, 5]) -> (y) {\n"
+                 "  s: f32[8, 8] = for i, j: sum k in 5: x[i, k] * x[j, k]\n"
+                 "  y: f32[8, 8] = for i, j: if(j <= i, s[i, j], 0)\n}"),
+            5 * 8 * 9 / 2);
+}
+
+TEST(Mirrors, ASymmetricMatrixTimesItselfIsSymmetric) {
+  EXPECT_LE(macs("program p(x: f32[16, 4]) -> (y) {\n"
+                 "  h: f32[16, 16] = for i, j: sum k in 4: x[i, k] * x[j, k]\n"
+                 "  g: f32[16, 16] = for i, j: tanh(h[i, j])\n"
+                 "  y: f32[16, 16] = for i, j: sum k in 16: g[i, k] * g[k, j]\n}"),
+            (4 + 16) * 16 * 17 / 2);
 }
 
 TEST(Mirrors, TwoArraysHaveNone) {
