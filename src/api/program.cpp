@@ -35,8 +35,15 @@ bool starts_as_loops(std::string_view text) {
 
 Result<Source> read_source(const std::string& path) {
   return guarded([&]() -> Result<Source> {
-    LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_file(path));
+    LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_program(path));
     return Source{path, std::move(text)};
+  });
+}
+
+Result<Source> read_standard_input() {
+  return guarded([&]() -> Result<Source> {
+    LL_TRY(std::string text, read_program_from_standard_input());
+    return Source{"<stdin>", std::move(text)};
   });
 }
 

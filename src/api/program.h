@@ -28,6 +28,7 @@ struct Source {
 
 // A file's text (.xz, .zst and .gz undone), or that of a GraphNet sample's folder.
 Result<Source> read_source(const std::string& path);
+Result<Source> read_standard_input();
 
 // A verified program. Copies share it; it never changes.
 class Program {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/guard.h"
+#include "base/file.h"
 #include "base/tensor_io.h"
 #include "loops/interpret/interpret.h"
 #include "loops/run/compile.h"
@@ -49,7 +50,8 @@ Status check_output_file(const std::string& path, const Program& program) {
     const std::string message = fmt::format("'{}' holds one array, but the program has {} outputs", path, count);
     return Error{ErrorCode::usage, message, "write an .npz file", {}};
   }
-  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos) return Ok{};
+  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos)
+    return check_target(path);
   return Error{ErrorCode::usage, "'" + path + "' is not a tensor file", "name it .npz, .npy or .safetensors", {}};
 }
 

@@ -20,7 +20,7 @@ struct Options {
 
 Result<report::ProvedTypes> read_proved(const std::string& path) {
   if (path.empty()) return report::ProvedTypes{};
-  LL_TRY(const std::string text, read_file(path));
+  LL_TRY(const std::string text, read_file(path, text_size_limit));
   return report::parse_proved_types(text, path);
 }
 
