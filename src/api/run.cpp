@@ -26,12 +26,14 @@ bool holds_one_array(std::string_view path) {
 
 Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs, const RunOptions& options) {
   return guarded([&]() -> Result<RunResult> {
+    if (options.threads && options.backend != Backend::c)
+      return Error{ErrorCode::usage, "threads are for the backend c; the interpreter uses one", "", {}};
+    const int threads = options.threads.value_or(0);
     RunResult result;
     std::optional<loops::CompiledPrograms> compiled;
     if (options.backend == Backend::c) {
       const double start = now_ms();
-      LL_TRY(compiled,
-             loops::compile({&program.loops()}, {.openmp = options.threads != 1, .threads = options.threads}));
+      LL_TRY(compiled, loops::compile({&program.loops()}, {.openmp = threads != 1, .threads = threads}));
       result.compile_ms = now_ms() - start;
       result.from_cache = compiled->from_cache();
     }

@@ -1,9 +1,20 @@
+#include <algorithm>
+
 #include "cli/cli.h"
 
 namespace lightline::cli {
 
 Result<api::Source> read_source(const std::string& path) {
   return path == "-" ? api::read_standard_input() : api::read_source(path);
+}
+
+Status check_form(const Option& form, const std::vector<std::string>& files) {
+  if (!form.given() || std::ranges::any_of(files, api::has_forms)) return Ok{};
+  return Error{ErrorCode::usage, "--form chooses between the forms of a .jsonl corpus; this is none", "", {files[0]}};
+}
+
+Error no_program(const api::CorpusEntry& entry, const std::string& form) {
+  return {ErrorCode::parse, "there is no program in " + form + " form", "", {entry.name}};
 }
 
 api::ExportForm form_of(const std::string& name) {

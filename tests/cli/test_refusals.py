@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -18,6 +19,59 @@ def refused(*arguments: object, text: str | None = None, folder: Path | None = N
     result = lightline(*arguments, text=text, folder=folder)
     assert (result.returncode, result.stdout) == (2, "")
     return result.stderr
+
+
+# ---- options ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["operators", "relu", "--json"], "--json excludes TARGET"),
+        (["operators", "relu", "--markdown"], "--markdown excludes TARGET"),
+        (["operators", "--json", "--markdown"], "--json excludes --markdown"),
+        (["operators", "--conformance", "none"], "--conformance requires --markdown or --json"),
+        (["operators", "relu", "--conformance", "none"], "--conformance requires --markdown or --json"),
+        (["import", EXPORTED, "--json"], "--json requires --stats"),
+        (["import", EXPORTED, "--form", "core"], "--form chooses between the forms of a .jsonl corpus; this is none"),
+        (["analyze", MATMUL, "--form", "core"], "--form chooses between the forms of a .jsonl corpus; this is none"),
+        (["check", MATMUL, "--form", "core"], "--form chooses between the forms of a .jsonl corpus; this is none"),
+        (["run", MATMUL, "--threads", "2"], "threads are for the backend c; the interpreter uses one"),
+        (["run", MATMUL, "--threads", "0"], "threads are for the backend c; the interpreter uses one"),
+        (["analyze", MATMUL, "--arch", "H200,H200"], "the machine 'H200' is there twice"),
+        (["analyze", MATMUL, "--arch", "H200,B200,h200-sxm"], "the machine 'h200-sxm' is there twice"),
+        (["analyze", MATMUL, "--arch", ","], "a name is missing in ','"),
+        (["analyze", MATMUL, "--arch", "H200,"], "a name is missing in 'H200,'"),
+        (["analyze", MATMUL, "--retype", "f32=f32"], "'f32=f32' changes nothing"),
+        (["arch", "show", "H200", "--toml", "--json"], "--json excludes --toml"),
+        (["analyze", MATMUL, "--top", "1", "--top", "2"], "--top is given more than once"),
+        (["run", MATMUL, "--seed"], "--seed needs a value"),
+        (["analyze", MATMUL, "--json=3"], "--json takes no value"),
+    ],
+    ids=lambda value: " ".join(str(word) for word in value if word != MATMUL) if isinstance(value, list) else "",
+)
+def test_options_without_an_effect(arguments: list[object], message: str) -> None:
+    words = set(message.split())
+    first = refused(*arguments).splitlines()[0]
+    exclusion = "excludes" in words  # either of the two may be named first
+    assert words == set(first.split(": ")[-1].split()) if exclusion else first.endswith(f"error: {message}")
+
+
+def test_one_corpus_gives_the_form_a_meaning(tmp_path: Path, add: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"problem": "p", "core": json.loads(EXPORTED.read_text())}) + "\n")
+    assert lightline("check", add, corpus, "--form", "core").returncode == 0
+    assert "there is no program in training form" in lightline("check", corpus).stderr
+
+
+def test_statistics_of_a_corpus_leave_its_loops_in_the_output(tmp_path: Path) -> None:
+    corpus, loops = tmp_path / "corpus.jsonl", tmp_path / "loops.jsonl"
+    corpus.write_text(json.dumps({"problem": "p", "training": json.loads(EXPORTED.read_text())}) + "\n")
+    assert lightline("import", corpus, "-o", loops).returncode == 0
+    expected = loops.read_text()
+    result = lightline("import", corpus, "--stats", "-o", loops)
+    assert result.returncode == 0 and result.stdout == lightline("import", corpus, "--stats").stdout
+    assert loops.read_text() == expected != ""
 
 
 # ---- inputs ----

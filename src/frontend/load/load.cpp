@@ -61,7 +61,11 @@ Result<graph::Graph> parse_as(Kind kind, std::string_view content, std::string_v
 
 bool is_corpus(const std::string& path) {
   if (is_folder(path)) return !is_sample_folder(path);
-  if (is_sample_archive(path)) return true;
+  return is_sample_archive(path) || has_forms(path);
+}
+
+bool has_forms(const std::string& path) {
+  if (is_folder(path)) return false;
   std::string_view name = path;
   for (const std::string_view suffix : {".xz", ".zst"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
