@@ -131,6 +131,26 @@ def test_a_symbol_is_not_defined_where_it_is_only_used() -> None:
     assert symbols_with_files(page) == named
 
 
+def test_the_environment_is_documented() -> None:
+    sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".h", ".cpp")]
+    read = set()
+    for path in sources:
+        for argument in re.findall(r"\bgetenv\(([^)]*)\)", path.read_text()):
+            assert re.fullmatch(r'"[A-Z_]+"', argument), f"{path.relative_to(ROOT)} reads a variable without its name"
+            read.add(argument.strip('"'))
+    for path in (ROOT / "python" / "lightline").glob("*.py"):
+        text = path.read_text()
+        found = re.findall(r'\bos\.(?:getenv\(|environ(?:\[|\.\w+\())"([A-Z_]+)"', text)
+        assert len(found) == len(re.findall(r"\bos\.(?:getenv|environ)\b", text)), path.name
+        read.update(found)
+    (table,) = re.findall(
+        r"^\| variable \|.*\n\|[-|]*\n((?:\|.*\n)+)", (ROOT / "docs" / "library.md").read_text(), re.M
+    )
+    named = set(re.findall(r"`([A-Z][A-Z_]+)`", table))
+    assert len(read) >= 11
+    assert named == read
+
+
 def test_tables_of_the_architecture_lead_into_the_code() -> None:
     rooms, words = (ROOT / "docs" / "architecture.md").read_text().split("## Walks")
     starts = 0
