@@ -11,6 +11,7 @@
 
 namespace lightline {
 
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors begin a text with it
 inline constexpr uint64_t default_size_limit = uint64_t(16) << 30;
 inline constexpr uint64_t text_size_limit = uint64_t(512) << 20;
 

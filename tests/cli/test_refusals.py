@@ -141,6 +141,15 @@ def test_standard_input_may_be_compressed(add: Path) -> None:
     assert subprocess.run([BINARY, "fmt", "-"], input=packed, capture_output=True, check=True).stdout.decode() == ADD
 
 
+@pytest.mark.parametrize("command", ["check", "fmt", "import"])
+def test_a_byte_order_mark_is_named(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "marked.lir"
+    path.write_text("\ufeff" + ADD)
+    stderr = refused(command, path)
+    assert stderr.startswith(f"{path}:1:1: error: the text begins with a byte order mark\n")
+    assert stderr.endswith("  hint: save it as UTF-8 without one\n")
+
+
 # ---- outputs ----
 
 

@@ -111,6 +111,11 @@ Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std:
                  fmt::format("there is no program in {} form", key_of(form)),
                  "corpus entries hold programs under \"training\" and \"core\", or text under \"stablehlo\"",
                  {std::string(file)}};
+  if (content.starts_with(byte_order_mark))
+    return Error{ErrorCode::parse,
+                 "the text begins with a byte order mark",
+                 "save it as UTF-8 without one",
+                 {std::string(file), 1, 1}};
   LL_TRY(graph::Graph graph, parse_as(kind_of(content), content, file));
   graph.name = stem(file);
   return graph;
