@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "api/guard.h"
+#include "base/shown.h"
 #include "machine/catalogue.h"
+#include "machine/machine_file.h"
 #include "report/analyze_report.h"
 
 namespace lightline::api {
@@ -14,9 +17,15 @@ namespace {
 Result<std::vector<machine::Machine>> named_machines(const std::string& arch) {
   if (arch == "all") return machine::all_machines();
   std::vector<machine::Machine> machines;
+  std::set<std::string> descriptions;  // a machine has several names
   for (size_t from = 0; from <= arch.size();) {
     const size_t comma = std::min(arch.find(',', from), arch.size());
-    LL_TRY(machine::Machine found, machine::find_machine(arch.substr(from, comma - from)));
+    const std::string name = arch.substr(from, comma - from);
+    if (name.empty())
+      return Error{ErrorCode::usage, fmt::format("a name is missing in '{}'", shown(arch)), "write H200,B200", {}};
+    LL_TRY(machine::Machine found, machine::find_machine(name));
+    if (!descriptions.insert(machine::to_toml(found)).second)
+      return Error{ErrorCode::usage, fmt::format("the machine '{}' is there twice", shown(name)), "", {}};
     machines.push_back(std::move(found));
     from = comma + 1;
   }

@@ -35,8 +35,15 @@ bool starts_as_loops(std::string_view text) {
 
 Result<Source> read_source(const std::string& path) {
   return guarded([&]() -> Result<Source> {
-    LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_file(path));
+    LL_TRY(std::string text, frontend::is_sample_folder(path) ? frontend::read_sample(path) : read_program(path));
     return Source{path, std::move(text)};
+  });
+}
+
+Result<Source> read_standard_input() {
+  return guarded([&]() -> Result<Source> {
+    LL_TRY(std::string text, read_program_from_standard_input());
+    return Source{"<stdin>", std::move(text)};
   });
 }
 
@@ -91,6 +98,9 @@ Result<Program> retype(const Program& program, const std::string& rule) {
                    fmt::format("'{}' does not name two float types", rule),
                    "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
                    {}};
+    if (*from == *to)
+      return Error{
+          ErrorCode::usage, fmt::format("'{}' changes nothing", rule), "write --retype f32=bf16, for example", {}};
     auto state = std::make_shared<Program::State>(*program.state_);
     for (loops::Array& array : state->lowered.program.arrays)
       if (array.dtype == *from) array.dtype = *to;
@@ -138,6 +148,7 @@ Result<std::string> formatted(const Source& source) {
 }
 
 bool is_corpus(const std::string& path) { return frontend::is_corpus(path); }
+bool has_forms(const std::string& path) { return frontend::has_forms(path); }
 
 Status for_each_program(const std::string& path, ExportForm form,
                         const std::function<Status(const CorpusEntry&)>& visit) {

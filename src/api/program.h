@@ -28,6 +28,7 @@ struct Source {
 
 // A file's text (.xz, .zst and .gz undone), or that of a GraphNet sample's folder.
 Result<Source> read_source(const std::string& path);
+Result<Source> read_standard_input();
 
 // A verified program. Copies share it; it never changes.
 class Program {
@@ -80,6 +81,7 @@ Result<std::string> formatted(const Source& source);  // loop text in canonical 
 // Every program of a corpus: see frontend/load/load.h.
 using frontend::CorpusEntry;
 bool is_corpus(const std::string& path);
+bool has_forms(const std::string& path);
 Status for_each_program(const std::string& path, ExportForm form,
                         const std::function<Status(const CorpusEntry&)>& visit);
 

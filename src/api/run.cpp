@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/guard.h"
+#include "base/file.h"
 #include "base/tensor_io.h"
 #include "loops/interpret/interpret.h"
 #include "loops/run/compile.h"
@@ -25,12 +26,14 @@ bool holds_one_array(std::string_view path) {
 
 Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs, const RunOptions& options) {
   return guarded([&]() -> Result<RunResult> {
+    if (options.threads && options.backend != Backend::c)
+      return Error{ErrorCode::usage, "threads are for the backend c; the interpreter uses one", "", {}};
+    const int threads = options.threads.value_or(0);
     RunResult result;
     std::optional<loops::CompiledPrograms> compiled;
     if (options.backend == Backend::c) {
       const double start = now_ms();
-      LL_TRY(compiled,
-             loops::compile({&program.loops()}, {.openmp = options.threads != 1, .threads = options.threads}));
+      LL_TRY(compiled, loops::compile({&program.loops()}, {.openmp = threads != 1, .threads = threads}));
       result.compile_ms = now_ms() - start;
       result.from_cache = compiled->from_cache();
     }
@@ -49,7 +52,8 @@ Status check_output_file(const std::string& path, const Program& program) {
     const std::string message = fmt::format("'{}' holds one array, but the program has {} outputs", path, count);
     return Error{ErrorCode::usage, message, "write an .npz file", {}};
   }
-  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos) return Ok{};
+  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos)
+    return check_target(path);
   return Error{ErrorCode::usage, "'" + path + "' is not a tensor file", "name it .npz, .npy or .safetensors", {}};
 }
 

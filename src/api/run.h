@@ -29,7 +29,7 @@ enum class Backend : uint8_t { interpreter, c };
 
 struct RunOptions {
   Backend backend = Backend::interpreter;
-  int threads = 0;  // of emitted C; 0: all
+  std::optional<int> threads;  // of emitted C alone; 0, and nothing: all
   int repeat = 1;
 };
 struct RunResult {

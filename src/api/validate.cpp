@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "api/guard.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "base/tensor_io.h"
@@ -85,6 +86,29 @@ Status run_framework(const std::string& file, const ValidateOptions& options, co
   return framework_error(result, file);
 }
 
+Error unfit(const std::string& file, std::string message) { return {ErrorCode::usage, std::move(message), "", {file}}; }
+
+// A framework takes seconds to start: what can be told without it is told first.
+Status check_source(const std::string& file) {
+  if (frontend::is_sample_folder(file)) return Ok{};
+  const bool is_named_as_source = file.ends_with(".py") || file.ends_with(".json");
+  if (is_named_as_source && file_exists(file)) return Ok{};
+  if (!is_named_as_source && file.find(':') != std::string::npos && !file_exists(file)) return Ok{};
+  if (frontend::is_folder(file)) return unfit(file, "this folder is no GraphNet sample: it has no model.py");
+  if (!file_exists(file)) return Error{ErrorCode::io, "there is no such file", "", {file}};
+  return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+}
+
+// Options that this kind of file does not know.
+Status check_options(const std::string& file, const ValidateOptions& options) {
+  const bool is_sample = frontend::is_sample_folder(file);
+  if (is_sample && options.backward) return unfit(file, "a GraphNet sample has no training step to go backward in");
+  if (is_sample && options.form != "both") return unfit(file, "a GraphNet sample has one form");
+  if (options.scale != 1 && (is_sample || !file.ends_with(".py"))) return unfit(file, "only a model.py can be scaled");
+  if (options.workload != 0 && !file.ends_with(".json")) return unfit(file, "only a definition.json has workloads");
+  return Ok{};
+}
+
 // Errors of many operators add up: what counts is the distance against the size of the output as a whole.
 Comparison compare_output(const Tensor& actual, const Tensor& expected) {
   Tolerance allowed = tolerance(expected.dtype());
@@ -158,6 +182,7 @@ Result<report::ValidateReport> validate_in(const std::string& folder, const std:
   const std::vector<std::string> forms = sample   ? std::vector<std::string>{"text"}
                                          : is_jax ? std::vector<std::string>{"stablehlo"}
                                                   : std::vector<std::string>{"training", "core"};
+  if (is_jax && options.form != "both") return unfit(file, "a JAX program has one form");
   for (const std::string& form : forms) {
     if (forms.size() > 1 && options.form != "both" && options.form != form) continue;
     const std::string program = sample ? file : fmt::format("{}/program_{}.{}", folder, form, is_jax ? "mlir" : "json");
@@ -179,6 +204,8 @@ Result<report::ValidateReport> validate_in(const std::string& folder, const std:
 
 Result<report::ValidateReport> validate(const std::string& file, const ValidateOptions& options, const Note& note) {
   return guarded([&]() -> Result<report::ValidateReport> {
+    LL_DO(check_source(file));
+    LL_DO(check_options(file, options));
     LL_TRY(const TemporaryFolder folder, TemporaryFolder::make());
     return validate_in(folder.path(), file, options, note);
   });

@@ -26,7 +26,6 @@ namespace lightline {
 namespace {
 
 constexpr size_t chunk_size = size_t(1) << 18;
-constexpr size_t line_limit = size_t(1) << 30;
 
 Error file_error(std::string_view what, int number, const std::string& path, std::string hint) {
   return system_error(fmt::format("can not {} the file", what), number, std::move(hint), {path});
@@ -34,39 +33,93 @@ Error file_error(std::string_view what, int number, const std::string& path, std
 Error out_of_memory() {
   return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"};
 }
-Error too_large(uint64_t limit) {
-  return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
+Error too_large(uint64_t limit, bool is_text) {
+  if (!is_text)
+    return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
+  return {ErrorCode::limit, fmt::format("the text is larger than {} MiB", limit >> 20), "only archives may be larger"};
 }
 
-// Calls `chunk` with pieces of the raw file.
-Status read_chunks(const std::string& path, const std::function<Status(std::string_view)>& chunk) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+// What content may have: a zip archive holds weights, a text does not.
+struct Limits {
+  uint64_t archive;
+  uint64_t other;
+};
+constexpr Limits program_limits{default_size_limit, text_size_limit};
+
+struct Input {
+  int descriptor;
+  std::string name;   // for errors
+  uint64_t size = 0;  // of a regular file, as it is stored
+};
+
+// A terminal and a pipe end where their other side says so; what other devices give may have no end.
+Result<Input> look_at(int descriptor, const std::string& name) {
+  struct stat info;
+  if (::fstat(descriptor, &info) != 0) return file_error("read", errno, name, "check that it is open");
+  if (S_ISBLK(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(descriptor) == 0))
+    return Error{ErrorCode::io, "this is a device, which may have no end", "name a file or a pipe", {name}};
+  return Input{descriptor, name, S_ISREG(info.st_mode) ? uint64_t(info.st_size) : 0};
+}
+
+Result<Descriptor> open_to_read(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return file_error("open", errno, path, "check the path and its permissions");
+  return file;
+}
+
+// Calls `chunk` with pieces of what comes, as they are.
+Status read_chunks(const Input& input, const std::function<Status(std::string_view)>& chunk) {
   std::vector<char> buffer(chunk_size);
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(input.descriptor, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return file_error(
-          "read", errno, path,
+          "read", errno, input.name,
           errno == EISDIR ? "name a file inside the directory" : "check the disk and the file's permissions");
     if (got == 0) return Ok{};
     LL_DO(chunk({buffer.data(), size_t(got)}));
   }
 }
 
-// Appends to `content` up to `limit` bytes.
-Sink collect(std::string& content, uint64_t limit) {
-  return [&content, limit](std::string_view piece) -> Status {
-    if (piece.size() > limit - content.size()) return too_large(limit);
+Error with_file(Error error, const std::string& path) {
+  if (error.where.file.empty()) error.where.file = path;
+  return error;
+}
+
+// Calls `piece` with the decompressed content.
+Status read_pieces(const Input& input, const Sink& piece) {
+  StreamDecoder decoder;
+  Status status = read_chunks(input, [&](std::string_view chunk) { return decoder.feed(chunk, piece); });
+  if (status.ok()) status = decoder.finish(piece);
+  if (!status.ok()) return with_file(std::move(status).error(), input.name);
+  return status;
+}
+
+// Appends to `content`; `expected` is its size where that is known.
+Sink collect(std::string& content, Limits limits, uint64_t expected = 0) {
+  return [&content, limits, expected](std::string_view piece) -> Status {
+    const bool is_archive = (content.empty() ? piece : content).starts_with("PK");
+    const uint64_t limit = is_archive ? limits.archive : limits.other;
+    if (piece.size() > limit - content.size()) return too_large(limit, limits.archive > limit);
+    if (content.empty()) content.reserve(size_t(std::min(limit, std::max<uint64_t>(expected, piece.size()))));
     content.append(piece);
     return Ok{};
   };
 }
 
-Error with_file(Error error, const std::string& path) {
-  if (error.where.file.empty()) error.where.file = path;
-  return error;
+Result<std::string> read_content(const Input& input, Limits limits) try {
+  std::string content;
+  LL_DO(read_pieces(input, collect(content, limits, input.size)));
+  return content;
+} catch (const std::bad_alloc&) {
+  return with_file(out_of_memory(), input.name);
+}
+
+Result<std::string> read_path(const std::string& path, Limits limits) {
+  LL_TRY(const Descriptor file, open_to_read(path));
+  LL_TRY(const Input input, look_at(file.get(), path));
+  return read_content(input, limits);
 }
 
 Status write_all(int fd, std::string_view content, const std::string& path) {
@@ -77,6 +130,12 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
     content.remove_prefix(size_t(written));
   }
   return Ok{};
+}
+
+// The file behind symbolic links; empty where it has no name, as the pipe behind /dev/stdout.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? real.get() : "";
 }
 
 // A device or a pipe has no old content to protect, and must not be replaced by a file.
@@ -114,13 +173,12 @@ Result<int> create_beside(const std::string& target, TemporaryFile& temporary) {
 Status write_atomically(const std::string& path, std::string_view content) {
   std::string target = path;
   mode_t mode = 0;
+  LL_DO(check_target(path));
   if (struct stat info; ::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return file_error("write", EISDIR, path, "name a file inside the directory");
     if (!S_ISREG(info.st_mode)) return write_in_place(path, content);
     mode = info.st_mode & 07777;
     // Through a symbolic link, the file it points to is replaced, not the link.
-    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    if (real) target = real.get();
+    if (std::string real = real_path(path); !real.empty()) target = std::move(real);
   }
   TemporaryFile temporary;
   LL_TRY(const int fd, create_beside(target, temporary));
@@ -160,9 +218,9 @@ class LineSplitter {
 
  private:
   Status hold(std::string_view part) {
-    if (part.size() > line_limit - carry_.size()) {
+    if (part.size() > text_size_limit - carry_.size()) {
       return Error{ErrorCode::limit,
-                   "the line is longer than 1 GiB",
+                   fmt::format("the line is longer than {} MiB", text_size_limit >> 20),
                    "check that this is a text file",
                    {"", int(number_ + 1), 1}};
     }
@@ -187,25 +245,19 @@ class LineSplitter {
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path, uint64_t limit) try {
-  std::string content;
-  if (struct stat info; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-    content.reserve(size_t(std::min<uint64_t>(uint64_t(info.st_size), limit)));
-  }
-  StreamDecoder decoder;
-  const Sink sink = collect(content, limit);
-  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, sink); });
-  if (status.ok()) status = decoder.finish(sink);
-  if (!status.ok()) return with_file(std::move(status).error(), path);
-  return content;
-} catch (const std::bad_alloc&) {
-  return with_file(out_of_memory(), path);
+Result<std::string> read_file(const std::string& path, uint64_t limit) { return read_path(path, {limit, limit}); }
+
+Result<std::string> read_program(const std::string& path) { return read_path(path, program_limits); }
+
+Result<std::string> read_program_from_standard_input() {
+  LL_TRY(const Input input, look_at(STDIN_FILENO, "<stdin>"));
+  return read_content(input, program_limits);
 }
 
 Result<std::string> decompress(std::string_view content, uint64_t limit) try {
   std::string result;
   StreamDecoder decoder;
-  const Sink sink = collect(result, limit);
+  const Sink sink = collect(result, {limit, limit});
   LL_DO(decoder.feed(content, sink));
   LL_DO(decoder.finish(sink));
   return result;
@@ -251,12 +303,19 @@ Status write_file(const std::string& path, std::string_view content) {
   return write_atomically(path, *compressed);
 }
 
+Status check_target(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return Ok{};
+  if (S_ISDIR(info.st_mode)) return file_error("write", EISDIR, path, "name a file inside the directory");
+  if (S_ISFIFO(info.st_mode) && !real_path(path).empty())
+    return Error{ErrorCode::io, "can not write the file: it is a pipe", "name a file, or /dev/stdout", {path}};
+  return Ok{};
+}
+
 Status for_each_piece(const std::string& path, const std::function<Status(std::string_view)>& piece) try {
-  StreamDecoder decoder;
-  Status status = read_chunks(path, [&](std::string_view chunk) { return decoder.feed(chunk, piece); });
-  if (status.ok()) status = decoder.finish(piece);
-  if (!status.ok()) return with_file(std::move(status).error(), path);
-  return status;
+  LL_TRY(const Descriptor file, open_to_read(path));
+  LL_TRY(const Input input, look_at(file.get(), path));
+  return read_pieces(input, piece);
 } catch (const std::bad_alloc&) {
   return with_file(out_of_memory(), path);
 }

@@ -43,10 +43,8 @@ int analyze(const Options& options) {
   }
   int64_t bad = 0;
   const auto visit = [&](const api::CorpusEntry& entry) -> Status {
-    const Error missing{
-        ErrorCode::parse, fmt::format("there is no program in {} form", options.form), "", {entry.name}};
     const Status one = entry.program.empty()
-                           ? Status(missing)
+                           ? Status(no_program(entry, options.form))
                            : analyze_program({entry.name, entry.program}, entry.carried, *machines, options, true);
     if (!one.ok()) {
       ++bad;
@@ -84,8 +82,8 @@ void add_analyze(Command& root) {
       .option("--ceilings", options->words.ceilings,
               "Rates that the machine can have at most, or those that arch probe measured (default nominal)")
       .one_of(api::rules::ceilings);
-  command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
-      .one_of(corpus_form);
+  const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
+                          .one_of(corpus_form);
   command
       .option("--algorithms", options->words.algorithms,
               "Arithmetic as written, or also transform-domain convolutions (default standard)")
@@ -105,7 +103,10 @@ void add_analyze(Command& root) {
       "  lightline analyze model.pt2 --arch H200\n"
       "  lightline analyze model.pt2 --arch H200,B200 --retype f32=bf16 --measured 1.25\n"
       "  lightline analyze corpus.jsonl.xz --arch all > bounds.jsonl");
-  command.runs([options] { return analyze(*options); });
+  command.runs([options, form] {
+    const Status fits = check_form(form, {options->file});
+    return fits.ok() ? analyze(*options) : report_error(fits.error());
+  });
 }
 
 }  // namespace lightline::cli

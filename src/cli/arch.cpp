@@ -92,8 +92,8 @@ void add_arch(Command& root) {
   Command showing = command.add("show", "One machine in full, with the source of every number");
   showing.option("NAME", options->name, "A name or alias, or a path to a .toml file").required();
   showing.option("--clock", options->clock, clock_help);
-  showing.flag("--json", options->json, "Print JSON");
-  showing.flag("--toml", options->toml, "Print a machine file, to be edited");
+  const Option json = showing.flag("--json", options->json, "Print JSON");
+  showing.flag("--toml", options->toml, "Print a machine file, to be edited").excludes(json);
   showing.runs(run(show));
 
   Command comparing = command.add("diff", "Two machines side by side");

@@ -25,10 +25,11 @@ int check_file(const std::string& path, bool quiet) {
 }
 
 // Every program of a corpus in turn; bad ones are reported and counted.
-int check_corpus(const std::string& path, api::ExportForm form, bool quiet) {
+int check_corpus(const std::string& path, const std::string& form, bool quiet) {
   int64_t good = 0, bad = 0;
-  const Status status = api::for_each_program(path, form, [&](const api::CorpusEntry& entry) -> Status {
-    const auto program = api::load({entry.name, entry.program});
+  const Status status = api::for_each_program(path, form_of(form), [&](const api::CorpusEntry& entry) -> Status {
+    const auto program =
+        entry.program.empty() ? Result<api::Program>(no_program(entry, form)) : api::load({entry.name, entry.program});
     if (program.ok()) {
       ++good;
       if (!quiet)
@@ -56,17 +57,18 @@ void add_check(Command& root) {
   Command command = root.add("check", "Verify programs: loops, exported programs, or corpora of them");
   command.option("FILE", options->files, "Programs to verify; - is standard input").required().shown_as("...");
   command.flag("-q,--quiet", options->quiet, "Print rejected programs only");
-  command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
-      .one_of(corpus_form);
+  const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
+                          .one_of(corpus_form);
   command.footer(
       "Examples:\n"
       "  lightline check examples/loops/matmul.lir\n"
       "  lightline check --quiet *.lir\n"
       "  cat model.lir | lightline check -");
-  command.runs([options] {
+  command.runs([options, form] {
+    if (const Status fits = check_form(form, options->files); !fits.ok()) return report_error(fits.error());
     int worst = exit_ok;
     for (const std::string& file : options->files)
-      worst = std::max(worst, api::is_corpus(file) ? check_corpus(file, form_of(options->form), options->quiet)
+      worst = std::max(worst, api::is_corpus(file) ? check_corpus(file, options->form, options->quiet)
                                                    : check_file(file, options->quiet));
     return worst;
   });

@@ -60,6 +60,9 @@ class Progress {
 // A file's text, or that of standard input for "-".
 Result<api::Source> read_source(const std::string& path);
 inline constexpr api::Choice corpus_form{"training|core"};
-api::ExportForm form_of(const std::string& name);  // one of these
+api::ExportForm form_of(const std::string& name);                          // one of these
+Error no_program(const api::CorpusEntry& entry, const std::string& form);  // for an entry that has none in this form
+// An error where the option is given and none of the files has entries in two forms.
+Status check_form(const Option& form, const std::vector<std::string>& files);
 
 }  // namespace lightline::cli

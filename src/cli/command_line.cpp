@@ -44,6 +44,13 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+
 // ---- commands ----
 Command Command::add(const std::string& name, const std::string& help) {
   return {app_->add_subcommand(name, help), chosen_};
@@ -73,6 +80,10 @@ Option Command::option(const std::string& names, int& value, api::Count rule, co
   return add_option(*app_, names, value, rule, help);
 }
 
+Option Command::option(const std::string& names, std::optional<int>& value, api::Count rule, const std::string& help) {
+  return add_option(*app_, names, value, rule, help);
+}
+
 Option Command::option(const std::string& names, uint64_t& value, api::Count rule, const std::string& help) {
   return add_option(*app_, names, value, rule, help);
 }
@@ -87,7 +98,7 @@ Option Command::option(const std::string& names, std::optional<double>& value, a
 }
 
 Option Command::flag(const std::string& names, bool& value, const std::string& help) {
-  return Option(app_->add_flag(names, value, help));
+  return Option(app_->add_flag(names, value, help)->disable_flag_override());
 }
 
 void Command::needs_subcommand() { app_->require_subcommand(1); }
@@ -120,6 +131,18 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return guess.empty() ? std::move(otherwise) : "did you mean '" + guess + "'?";
 }
 
+// The library's own words for a wrong number of values begin with the name of the option, perhaps without its dashes.
+std::string message_of(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string what = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return what;
+  std::string name = what.substr(0, what.find_first_of(": "));
+  if (command.get_option_no_throw(name) == nullptr) name.insert(0, name.size() == 1 ? "-" : "--");
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) return what;
+  if (option->get_items_expected_max() == 0) return name + " takes no value";
+  return name + (option->results().size() > 1 ? " is given more than once" : " needs a value");
+}
+
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   std::string path = "lightline";
@@ -135,7 +158,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const std::string plain = word.substr(0, word.find('='));
     return {ErrorCode::usage, message, is_option ? did_you_mean(plain, option_names(*command), help) : help, {}};
   }
-  return {ErrorCode::usage, error.what(), help, {}};
+  return {ErrorCode::usage, message_of(*command, error), help, {}};
 }
 
 // The words in the order that the library wants, the last one first. "--name=" is an option with an empty value; the

@@ -28,6 +28,8 @@ class Option {
   Option& shows_default();
   Option& one_value_each();  // repeated options take one value at a time
   Option& excludes(const Option& other);
+  Option& needs(const Option& other);
+  bool given() const;
 
  private:
   CLI::Option* option_;
@@ -45,6 +47,7 @@ class Command {
   Option option(const std::string& names, std::string& value, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& value, const std::string& help);
   Option option(const std::string& names, int& value, api::Count rule, const std::string& help);
+  Option option(const std::string& names, std::optional<int>& value, api::Count rule, const std::string& help);
   Option option(const std::string& names, uint64_t& value, api::Count rule, const std::string& help);
   Option option(const std::string& names, double& value, api::Number rule, const std::string& help);
   Option option(const std::string& names, std::optional<double>& value, api::Number rule, const std::string& help);

@@ -14,6 +14,8 @@ struct Options {
 };
 
 int format_file(const std::string& path, const Options& options) {
+  if (options.write)
+    if (const Status target = check_target(path); !target.ok()) return report_error(target.error());
   const auto source = read_source(path);
   if (!source.ok()) return report_error(source.error());
   const auto formatted = api::formatted(*source);

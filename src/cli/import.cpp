@@ -37,13 +37,10 @@ int import_corpus(const Options& options) {
     const auto imported = program.ok() ? report::Imported(program->lowered()) : report::Imported(program.error());
     stats.add(entry, imported);
     progress.step(fmt::format("{} programs", stats.programs));
-    if (!options.stats) {
-      const std::string line = report::import_line(entry, imported, !options.output.empty());
-      if (options.output.empty())
-        print(line);
-      else
-        lines += line;
-    }
+    if (!options.output.empty())
+      lines += report::import_line(entry, imported, true);
+    else if (!options.stats)
+      print(report::import_line(entry, imported, false));
     if (!program.ok() && !options.json) note(to_string(program.error()));
     return Ok{};
   };
@@ -82,17 +79,20 @@ void add_import(Command& root) {
           ".tar; also .xz, .zst and .gz); - is standard input")
       .required();
   command.option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
-  command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
-      .one_of(corpus_form);
-  command.flag("--stats", options->stats, "Print operators and coverage instead of loops");
-  command.flag("--json", options->json, "Print the statistics as JSON");
+  const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
+                          .one_of(corpus_form);
+  const Option stats = command.flag("--stats", options->stats, "Print operators and coverage instead of loops");
+  command.flag("--json", options->json, "Print the statistics as JSON").needs(stats);
   command.footer(
       "Examples:\n"
       "  lightline import model.pt2 -o model.lir\n"
       "  lightline import corpus.jsonl.xz --stats\n"
       "  lightline import samples.tar.xz --stats\n"
       "  lightline import corpus.jsonl.xz --form core --stats --json");
-  command.runs([options] { return api::is_corpus(options->file) ? import_corpus(*options) : import_one(*options); });
+  command.runs([options, form] {
+    if (const Status fits = check_form(form, {options->file}); !fits.ok()) return report_error(fits.error());
+    return api::is_corpus(options->file) ? import_corpus(*options) : import_one(*options);
+  });
 }
 
 }  // namespace lightline::cli

@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <cstdio>
-#include <exception>
 
 #include "api/guard.h"
 #include "cli/cli.h"
@@ -43,15 +42,11 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace lightline;
-  int code = cli::exit_internal;
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, like one on a full disk
-  try {
-    code = cli::parse_and_run(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      code = cli::report_error({ErrorCode::io, "can not write to standard output", "", {}});
-    }
-  } catch (const std::exception& error) {
-    cli::report_error(api::defect(error.what()));
-  }
-  return code;
+  const auto code = api::guarded([&]() -> Result<int> {
+    const int worst = cli::parse_and_run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return worst;
+    return Error{ErrorCode::io, "can not write to standard output", "", {}};
+  });
+  return code.ok() ? *code : cli::report_error(code.error());
 }

@@ -20,11 +20,13 @@ struct Options {
 
 Result<report::ProvedTypes> read_proved(const std::string& path) {
   if (path.empty()) return report::ProvedTypes{};
-  LL_TRY(const std::string text, read_file(path));
+  LL_TRY(const std::string text, read_file(path, text_size_limit));
   return report::parse_proved_types(text, path);
 }
 
 int operators(const Options& options) {
+  if (!options.conformance.empty() && !options.markdown && !options.json)
+    return report_error({ErrorCode::usage, "--conformance requires --markdown or --json", "", {}});
   if (!options.target.empty()) {
     const ops::Registry::Match match = ops::all_operators().find(options.target);
     if (match.op == nullptr) {
@@ -52,9 +54,10 @@ int operators(const Options& options) {
 void add_operators(Command& root) {
   auto options = std::make_shared<Options>();
   Command command = root.add("operators", "List the operators that have a definition");
-  command.option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");
-  command.flag("--markdown", options->markdown, "Print docs/operators.md");
-  command.flag("--json", options->json, "Print JSON (schema lightline.operators)");
+  const Option target =
+      command.option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");
+  const Option markdown = command.flag("--markdown", options->markdown, "Print docs/operators.md").excludes(target);
+  command.flag("--json", options->json, "Print JSON (schema lightline.operators)").excludes(target).excludes(markdown);
   command
       .option("--conformance", options->conformance,
               "The summary of a conformance run, to tell which dtypes are proved")

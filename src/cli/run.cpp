@@ -12,7 +12,7 @@ struct Options {
   std::string file;
   api::InputOptions inputs;
   std::string backend = "interp";
-  int threads = 0;
+  std::optional<int> threads;
   std::string output;
   int repeat = 1;
   bool json = false;

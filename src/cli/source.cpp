@@ -1,18 +1,20 @@
-#include <cstdio>
+#include <algorithm>
 
-#include "base/file.h"
 #include "cli/cli.h"
 
 namespace lightline::cli {
 
 Result<api::Source> read_source(const std::string& path) {
-  if (path != "-") return api::read_source(path);
-  std::string content;
-  char buffer[1 << 16];
-  while (const size_t count = std::fread(buffer, 1, sizeof buffer, stdin)) content.append(buffer, count);
-  if (std::ferror(stdin) != 0) return Error{ErrorCode::io, "can not read standard input", "", {}};
-  LL_TRY(std::string text, decompress(content));
-  return api::Source{"<stdin>", std::move(text)};
+  return path == "-" ? api::read_standard_input() : api::read_source(path);
+}
+
+Status check_form(const Option& form, const std::vector<std::string>& files) {
+  if (!form.given() || std::ranges::any_of(files, api::has_forms)) return Ok{};
+  return Error{ErrorCode::usage, "--form chooses between the forms of a .jsonl corpus; this is none", "", {files[0]}};
+}
+
+Error no_program(const api::CorpusEntry& entry, const std::string& form) {
+  return {ErrorCode::parse, "there is no program in " + form + " form", "", {entry.name}};
 }
 
 api::ExportForm form_of(const std::string& name) {

@@ -229,9 +229,11 @@ std::string framework(const std::string& folder, double result) {
 TEST(CInterface, ValidationSaysYesOrNoAndWhy) {
   const auto folder = lightline::TemporaryFolder::make();
   ASSERT_TRUE(folder.ok());
+  const std::string file = folder->path() + "/f.py";
+  ASSERT_TRUE(lightline::write_file(file, "").ok());
   const auto validate = [&](double result, Text& json, Text& error) {
     const Variable python("LIGHTLINE_PYTHON", framework(folder->path(), result));
-    return lightline_validate("f.py", R"({"backend": "interp"})", &json.text, &error.text);
+    return lightline_validate(file.c_str(), R"({"backend": "interp"})", &json.text, &error.text);
   };
   Text agreed, nothing, differs, why;
   EXPECT_EQ(validate(2, agreed, nothing), LIGHTLINE_OK) << nothing.str();
@@ -240,7 +242,7 @@ TEST(CInterface, ValidationSaysYesOrNoAndWhy) {
   EXPECT_EQ(validate(3, differs, why), LIGHTLINE_NO);
   EXPECT_THAT(differs.str(), testing::HasSubstr("\"agrees\": false"));
   EXPECT_THAT(why.str(),
-              testing::StartsWith("f.py: does not agree with the framework (seed 0)\nstablehlo form, interp, "));
+              testing::StartsWith(file + ": does not agree with the framework (seed 0)\nstablehlo form, interp, "));
   EXPECT_THAT(why.str(), testing::Not(testing::EndsWith("\n")));
 }
 

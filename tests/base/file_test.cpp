@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "base/helpers.h"
@@ -182,12 +183,53 @@ TEST(File, KeepsModesLinksAndDevices) {
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
   ASSERT_TRUE(write_file("/dev/null", "x").ok());
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
 
+TEST(File, PipesAreReadAndOnlyThoseWithoutANameWritten) {
+  const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::thread writer([&] { EXPECT_TRUE(write_file(pipe, "through a pipe").ok()); });
+  std::thread writer([&] { std::ofstream(pipe) << "through a pipe"; });
   EXPECT_EQ(read_file(pipe).value(), "through a pipe");
   writer.join();
+  for (const std::string name : {"pipe", "link"}) {
+    if (name == "link") ASSERT_EQ(::symlink("pipe", (directory / name).c_str()), 0);
+    expect_error(check_target(directory / name), ErrorCode::io, "can not write the file: it is a pipe");
+    expect_error(write_file(directory / name, "x"), ErrorCode::io, "can not write the file: it is a pipe");
+  }
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_TRUE(write_file("/dev/fd/" + std::to_string(ends[1]), "without a name").ok());
+  ::close(ends[1]);
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(ends[0])).value(), "without a name");
+  ::close(ends[0]);
+}
+
+TEST(File, DevicesAreNotRead) {
+  for (const std::string device : {"/dev/zero", "/dev/null", "/dev/full", "/dev/urandom"}) {
+    const auto content = read_file(device);
+    expect_error(content, ErrorCode::io, "this is a device, which may have no end");
+    EXPECT_EQ(content.error().where.file, device);
+    const Status lines = for_each_line(device, [](int64_t, std::string_view) -> Status { return Ok{}; });
+    expect_error(lines, ErrorCode::io, "this is a device, which may have no end");
+  }
+}
+
+TEST(File, TextsAreSmallerThanArchives) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "sparse";
+  const auto with_start = [&](const std::string& start) {
+    ASSERT_TRUE(write_file(path, start).ok());
+    ASSERT_EQ(::truncate(path.c_str(), off_t(text_size_limit) + 1), 0);
+  };
+  with_start("program");
+  expect_error(read_program(path), ErrorCode::limit, "the text is larger than 512 MiB");
+  const Status lines = for_each_line(path, [](int64_t, std::string_view) -> Status { return Ok{}; });
+  expect_error(lines, ErrorCode::limit, "the line is longer than 512 MiB");
+  with_start("PK");
+  const auto archive = read_program(path);
+  ASSERT_TRUE(archive.ok());
+  EXPECT_EQ(archive->size(), text_size_limit + 1);
 }
 
 TEST(File, LongNamesFit) {

@@ -98,8 +98,8 @@ def capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return run
 
 
-def imported(path: Path, form: str = "training") -> dict[str, Any]:
-    command = [BINARY, "import", str(path), "--stats", "--json", "--form", form]
+def imported(path: Path, *options: str) -> dict[str, Any]:
+    command = [BINARY, "import", str(path), "--stats", "--json", *options]
     stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert stats["imported"] == stats["programs"] == 1, stats
     assert not stats["opaque"]
@@ -125,7 +125,7 @@ def test_a_kernelbench_file_of_any_size(tmp_path: Path, capture: Callable[..., D
     line = json.loads((tmp_path / "model.jsonl").read_text())
     assert shapes(line["training"])["p_linear_weight"] == [65536, 65536]
     for form in ("training", "core"):
-        imported(tmp_path / "model.jsonl", form)
+        imported(tmp_path / "model.jsonl", "--form", form)
         assert line[form]["lightline"]["values"]["ids"]["data"][:9] == [0, 1, 2, 3, 4, 5, 6, 0, 1]
         assert "x" not in line[form]["lightline"]["values"]
 

@@ -299,7 +299,8 @@ def test_validate_repeats_the_last_words_of_the_framework(
     framework: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", framework)))
-    result = lightline("validate", "model.py")
+    (tmp_path / "model.py").touch()
+    result = lightline("validate", "model.py", folder=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
 
 
@@ -308,12 +309,14 @@ def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeyp
     monkeypatch.setenv("PYTHONPATH", "/theirs")
     ours = Path(BINARY).resolve().parent.parent / "python"
     expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
-    assert lightline("validate", "model.py").stderr == f"model.py: error: {expected}\n"
+    (tmp_path / "model.py").touch()
+    assert lightline("validate", "model.py", folder=tmp_path).stderr == f"model.py: error: {expected}\n"
 
 
 def test_validate_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTLINE_PYTHON", str(tmp_path / "none"))
-    result = lightline("validate", "model.py")
+    (tmp_path / "model.py").touch()
+    result = lightline("validate", "model.py", folder=tmp_path)
     assert result.returncode == 2
     assert result.stderr == f"error: '{tmp_path}/none' can not be started: No such file or directory\n"
 

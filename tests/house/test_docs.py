@@ -80,6 +80,77 @@ def test_files_that_pages_name_without_a_folder_exist() -> None:
     assert count >= 52
 
 
+SYMBOL = r"`((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)(?:\(\))?`"
+SOURCE = r"`(?:src/)?([a-z_0-9/]+\.(?:h|cpp))`"
+
+
+def symbols_with_files(text: str) -> set[tuple[str, str]]:
+    """`Needs::run` (`demand/needs.cpp`), (`Needs::run`, `demand/needs.cpp`) and `demand/needs.cpp` (`Needs::run`)."""
+    pairs = re.findall(rf"{SYMBOL} \({SOURCE}", text) + re.findall(rf"\({SYMBOL}, {SOURCE}\)", text)
+    return set(pairs) | {(symbol, file) for file, symbol in re.findall(rf"{SOURCE} \({SYMBOL}\)", text)}
+
+
+def defines(code: str, symbol: str, in_header: bool = False) -> bool:
+    """A type's or a function's body, or a member function's inside or outside of its class; a header may declare it."""
+    *scopes, name = symbol.split("::")
+    scopes = [scope for scope in scopes if scope[0].isupper()]  # a namespace has small letters
+    if re.search(rf"^\s*(?:class|struct|enum class) {name}\b[^;]*?\{{", code, re.MULTILINE):
+        return True
+    heads = [rf"^\S[^;{{}}=]*\b{'::'.join([*scopes[-1:], name])}"]
+    if scopes and re.search(rf"\b(?:class|struct) {scopes[-1]}\b[^;]*?\{{", code):
+        heads.append(rf"^  \S[^;{{}}=]*\b{name}")
+    parameters = r"\((?:[^()]|\([^()]*\))*\)(?: const| noexcept| try|\s)*(?:->[^;{]*)?(?::[^;]*?)?\{"
+    if in_header:
+        parameters = parameters.removesuffix(r"\{") + r"[;{]"
+    return any(re.search(head + parameters, code, re.MULTILINE) for head in heads)
+
+
+def test_symbols_that_pages_name_beside_a_file_are_defined_there() -> None:
+    count = 0
+    for page in PAGES:
+        for symbol, file in symbols_with_files(page.read_text()):
+            count += 1
+            code = (ROOT / "src" / file).read_text()
+            assert defines(code, symbol, file.endswith(".h")), f"{page.name}: {symbol} is not in {file}"
+    assert count >= 27
+
+
+def test_a_symbol_is_not_defined_where_it_is_only_used() -> None:
+    code = (
+        "class Walk {\n  int go(int n) const { return n; }\n  void stop();\n};\n"
+        "int Walk::run(\n    int n) {\n  return go(n) + help(n);\n}\nvoid later(int n);\n"
+        "Status refuse(const std::function<void()>& tell) {\n  tell();\n}\n"
+    )
+    for symbol in ("Walk", "Walk::go", "Walk::run", "refuse"):
+        assert defines(code, symbol), symbol
+    for symbol in ("Walk::stop", "later", "help", "tell", "go", "Walk::help", "Other::run"):
+        assert not defines(code, symbol), symbol
+    assert defines(code, "later", in_header=True) and not defines(code, "help", in_header=True)
+    page = "`Walk::run` (`a/b.cpp`) and (`go`, `a/c.cpp`), in `a/d.cpp` (`stop`); `later()` (`e.h`)"
+    named = {("Walk::run", "a/b.cpp"), ("go", "a/c.cpp"), ("stop", "a/d.cpp"), ("later", "e.h")}
+    assert symbols_with_files(page) == named
+
+
+def test_the_environment_is_documented() -> None:
+    sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".h", ".cpp")]
+    read = set()
+    for path in sources:
+        for argument in re.findall(r"\bgetenv\(([^)]*)\)", path.read_text()):
+            assert re.fullmatch(r'"[A-Z_]+"', argument), f"{path.relative_to(ROOT)} reads a variable without its name"
+            read.add(argument.strip('"'))
+    for path in (ROOT / "python" / "lightline").glob("*.py"):
+        text = path.read_text()
+        found = re.findall(r'\bos\.(?:getenv\(|environ(?:\[|\.\w+\())"([A-Z_]+)"', text)
+        assert len(found) == len(re.findall(r"\bos\.(?:getenv|environ)\b", text)), path.name
+        read.update(found)
+    (table,) = re.findall(
+        r"^\| variable \|.*\n\|[-|]*\n((?:\|.*\n)+)", (ROOT / "docs" / "library.md").read_text(), re.M
+    )
+    named = set(re.findall(r"`([A-Z][A-Z_]+)`", table))
+    assert len(read) >= 11
+    assert named == read
+
+
 def test_tables_of_the_architecture_lead_into_the_code() -> None:
     rooms, words = (ROOT / "docs" / "architecture.md").read_text().split("## Walks")
     starts = 0

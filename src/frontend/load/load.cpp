@@ -61,7 +61,11 @@ Result<graph::Graph> parse_as(Kind kind, std::string_view content, std::string_v
 
 bool is_corpus(const std::string& path) {
   if (is_folder(path)) return !is_sample_folder(path);
-  if (is_sample_archive(path)) return true;
+  return is_sample_archive(path) || has_forms(path);
+}
+
+bool has_forms(const std::string& path) {
+  if (is_folder(path)) return false;
   std::string_view name = path;
   for (const std::string_view suffix : {".xz", ".zst"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -107,6 +111,11 @@ Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std:
                  fmt::format("there is no program in {} form", key_of(form)),
                  "corpus entries hold programs under \"training\" and \"core\", or text under \"stablehlo\"",
                  {std::string(file)}};
+  if (content.starts_with(byte_order_mark))
+    return Error{ErrorCode::parse,
+                 "the text begins with a byte order mark",
+                 "save it as UTF-8 without one",
+                 {std::string(file), 1, 1}};
   LL_TRY(graph::Graph graph, parse_as(kind_of(content), content, file));
   graph.name = stem(file);
   return graph;

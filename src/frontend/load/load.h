@@ -26,6 +26,7 @@ struct CorpusEntry {
 
 // .jsonl, also with .xz or .zst; a folder of GraphNet samples, or a tar archive of them
 bool is_corpus(const std::string& path);
+bool has_forms(const std::string& path);  // a corpus whose entries may come in two forms
 
 // Calls `entry` for every line; a line that is not a JSON object is an entry whose `program` is empty.
 Status for_each_program(const std::string& path, ExportForm form,

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/file.h"
+
 namespace lightline::loops {
 namespace {
 
@@ -115,6 +117,9 @@ void Lexer::advance() {
       return;
     default: break;
   }
+  if (position() == 0 && std::string_view(begin_, size_t(end_ - begin_)).starts_with(byte_order_mark))
+    throw SyntaxError{ErrorCode::parse, "the text begins with a byte order mark", "save it as UTF-8 without one",
+                      position()};
   if (uint8_t(first) >= 0x80 || uint8_t(first) < 0x20)
     throw SyntaxError{ErrorCode::parse, fmt::format("unexpected byte 0x{:02x}", uint8_t(first)),
                       "programs are ASCII outside of comments", position()};

@@ -24,7 +24,7 @@ Result<Program> parse_and_verify(std::string_view text, std::string_view file) {
 }
 
 Result<Program> load(const std::string& path) {
-  LL_TRY(const std::string text, read_file(path));
+  LL_TRY(const std::string text, read_program(path));
   return parse_and_verify(text, path);
 }
 

@@ -24,10 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
+std::string text_of(const char* value) { return value != nullptr ? value : ""; }
 
 Words split(const std::string& text) {
   std::istringstream stream(text);
@@ -38,16 +35,17 @@ Words split(const std::string& text) {
 
 // A command and its first arguments: CC may hold several words.
 Words compiler_command(const CompileOptions& options) {
-  for (const std::string& candidate : {options.compiler, environment("LIGHTLINE_CC"), environment("CC")})
+  for (const std::string& candidate :
+       {options.compiler, text_of(std::getenv("LIGHTLINE_CC")), text_of(std::getenv("CC"))})
     if (Words words = split(candidate); !words.empty()) return words;
   return {"cc"};
 }
 
 std::string cache_directory(const CompileOptions& options) {
   if (!options.cache_directory.empty()) return options.cache_directory;
-  if (const std::string own = environment("LIGHTLINE_CACHE"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/lightline";
-  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/lightline";
+  if (const std::string own = text_of(std::getenv("LIGHTLINE_CACHE")); !own.empty()) return own;
+  if (const std::string xdg = text_of(std::getenv("XDG_CACHE_HOME")); !xdg.empty()) return xdg + "/lightline";
+  if (const std::string home = text_of(std::getenv("HOME")); !home.empty()) return home + "/.cache/lightline";
   return "";
 }
 
