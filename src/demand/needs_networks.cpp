@@ -100,12 +100,12 @@ bool Needs::is_plain(const std::vector<Form>& at) {
 
 // Others need all of it that is read here: what made it costs nothing more.
 bool Needs::is_needed_anyway(const Value& value, const Region& region) {
-  std::vector<Region> all = needed_[value.term];
-  if (all.empty()) return false;
-  const double before = count(all);
+  const std::vector<Region>& needed = needed_[value.term];
+  if (needed.empty()) return false;
   const std::vector<Region> mapped = index::image(region, value.at, atoms_);
-  all.insert(all.end(), mapped.begin(), mapped.end());
-  return !mapped.empty() && count(all) <= before;
+  return !mapped.empty() && std::all_of(mapped.begin(), mapped.end(), [&](const Region& one) {
+    return std::any_of(needed.begin(), needed.end(), [&](const Region& all) { return contains(all, one); });
+  });
 }
 
 // The products of a sum by itself, as far as it is read here.

@@ -193,7 +193,9 @@ TEST(File, PipesAreReadAndOnlyThoseWithoutANameWritten) {
   EXPECT_EQ(read_file(pipe).value(), "through a pipe");
   writer.join();
   for (const std::string name : {"pipe", "link"}) {
-    if (name == "link") ASSERT_EQ(::symlink("pipe", (directory / name).c_str()), 0);
+    if (name == "link") {
+      ASSERT_EQ(::symlink("pipe", (directory / name).c_str()), 0);
+    }
     expect_error(check_target(directory / name), ErrorCode::io, "can not write the file: it is a pipe");
     expect_error(write_file(directory / name, "x"), ErrorCode::io, "can not write the file: it is a pipe");
   }
