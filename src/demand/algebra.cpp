@@ -215,6 +215,17 @@ std::optional<std::pair<double, double>> Algebra::whole_range(Function function,
       return inner ? inner : std::pair(-INFINITY, INFINITY);
     }
     case Function::sign: return std::pair(-1.0, 1.0);
+    case Function::bitand_:  // no bits but those of a number
+      for (const Argument& arg : args)
+        if (arg.value.is_number() && arg.value.number >= 0) return std::pair(0.0, arg.value.number);
+      return std::nullopt;
+    case Function::mod:
+    case Function::remainder: {
+      const Value& by = args[1].value;
+      if (!by.is_number() || by.number < 1 || by.number != std::floor(by.number) || !of(args[0].value))
+        return std::nullopt;
+      return std::pair(0.0, by.number - 1);
+    }
     case Function::min:
     case Function::max:
     case Function::fmin:
@@ -233,6 +244,7 @@ std::optional<DType> Algebra::whole_numbers(Function function, std::span<const A
   const auto range = whole_range(function, args);
   if (!range) return std::nullopt;
   const auto [low, high] = *range;
+  if (low >= 0 && high <= 1) return DType::boolean;
   if (low >= -4 && high <= 4) return DType::f4e2m1;
   if (low >= -128 && high <= 127) return DType::i8;
   if (low >= 0 && high <= 255) return DType::u8;
@@ -270,6 +282,12 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
       if (const auto whole = whole_numbers(function, term.args)) term.width = narrower(term.width, *whole);
       break;
     }
+    case Function::bitand_:
+    case Function::mod:
+    case Function::remainder:
+      term.width = result;
+      if (const auto whole = whole_numbers(function, term.args)) term.width = narrower(term.width, *whole);
+      break;
     case Function::select: {
       DType chosen = DType::boolean;
       for (size_t i = 1; i < 3; ++i)

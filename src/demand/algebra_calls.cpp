@@ -291,10 +291,16 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
       if (args[1]->is_number(1)) return put(*args[0]);
       if (args[1]->is_number(2)) return put(product({*args[0], *args[0]}, 1, type));
       break;
-    case Function::complex_:
+    case Function::complex_:  // a real number is one
+      if (args[1]->is_number(0)) return put(*args[0]);
+      break;
     case Function::real:
+    case Function::conj:
+      if (args[0]->is_element() && args[0]->width != DType::c64) return put(*args[0]);
+      break;
     case Function::imag:
-    case Function::conj: break;
+      if (args[0]->is_element() && args[0]->width != DType::c64) return put(Value::of(0));
+      break;
     default: break;
   }
   Value value = element_of(function, args, type, result);

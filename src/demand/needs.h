@@ -196,6 +196,8 @@ class Needs {
   std::vector<Factor> powers(const Value& value);
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
+  static bool is_comparison_of_truths(const Term& made);
+  bool is_count_of_truths(loops::Reducer reducer, const Term& value) const;
   bool need_search(const Value& value, const Region& region, TermId owner);
   bool is_sorted_search(TermId owner) const;
   bool need_greatest(const Value& value, const Region& where, const Term& reduction);
@@ -227,6 +229,7 @@ class Needs {
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
   bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
+  Value without_conjugate(const Value& value);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);

@@ -18,8 +18,10 @@ uint64_t Needs::variables_of(const Value& value) const {
 Operands Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
   // Truths multiply with anything; formulas can be as narrow as what they meet.
   std::vector<DType> widths;
+  bool complex = false;  // a formula that is
   for (const size_t i : inner) {
     const Factor& factor = network.factors[i];
+    complex |= factor.formula && factor.value.is_element() && factor.value.width == DType::c64;
     if (!factor.formula && factor.value.is_element()) widths.push_back(factor.value.width);
   }
   std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
@@ -28,6 +30,7 @@ Operands Needs::product_type(const Network& network, const std::vector<size_t>& 
   // A factor that meets a narrow one in a sum of which no more is wanted could be as narrow.
   if (is_float(network.width) && narrower(operands.narrow, network.width) == operands.narrow)
     operands.wide = narrower(operands.wide, network.width);
+  if (complex) operands.wide = DType::c64;
   return operands;
 }
 
@@ -177,16 +180,29 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   work.transformed_macs[type] += macs * share;
 }
 
+// A product with a conjugate takes the same real products.
+Value Needs::without_conjugate(const Value& value) {
+  if (!value.is_element() || term(value.term).kind != TermKind::call) return value;
+  if (term(value.term).function != loops::Function::conj || !term(value.term).args[0].value.is_element()) return value;
+  return algebra_.moved(Value(term(value.term).args[0].value), value.at);
+}
+
 void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share) {
+  Operands type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
+  const double real = real_products(type, owner);
+  algebra_.box = network.region.box;
+  Factor left = a, right = b;
+  left.value = without_conjugate(a.value);
+  right.value = without_conjugate(b.value);
   const auto rank_of = [](const Factor& factor) -> uint32_t {
     return factor.value.is_position() ? 1 : uint32_t(factor.value.at.size());
   };
   const auto id_of = [](const Factor& factor) -> uint64_t {
     return factor.value.is_position() ? UINT64_MAX : factor.value.term;
   };
-  const bool swap = id_of(b) < id_of(a);
-  const Factor& first = swap ? b : a;
-  const Factor& second = swap ? a : b;
+  const bool swap = id_of(right) < id_of(left);
+  const Factor& first = swap ? right : left;
+  const Factor& second = swap ? left : right;
   std::vector<Form> forms;
   for (const Factor* factor : {&first, &second}) {
     if (factor->value.is_position())
@@ -194,8 +210,6 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     else
       forms.insert(forms.end(), factor->value.at.begin(), factor->value.at.end());
   }
-  Operands type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
-  const double real = real_products(type, owner);
   std::vector<uint64_t> key{id_of(first),        id_of(second),  uint64_t(type.narrow),
                             uint64_t(type.wide), uint64_t(real), std::bit_cast<uint64_t>(share)};
   if (tier_ == Tier::unfused) key.push_back(term(owner).salt);

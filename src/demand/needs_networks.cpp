@@ -22,7 +22,8 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   if (value.is_element()) {
     const Term& made = term(value.term);
     algebra_.box = region.box;
-    const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
+    const bool both = made.kind == TermKind::call && (made.function == loops::Function::logical_and ||
+                                                      (tier_ != Tier::floor && is_comparison_of_truths(made)));
     if (made.kind == TermKind::product || both) {
       for (const Argument& arg : made.args) add_factor(network, algebra_.moved(arg.value, value.at));
       price(network, owner, results);
@@ -66,6 +67,14 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   }
   add_factor(network, value);
   price(network, owner, results);
+}
+
+// a != b is a + b - 2 a b: counting where truths differ, or are the same, takes their products.
+bool Needs::is_comparison_of_truths(const Term& made) {
+  if (made.kind != TermKind::call || (made.function != loops::Function::eq && made.function != loops::Function::ne))
+    return false;
+  return std::all_of(made.args.begin(), made.args.end(),
+                     [](const Argument& arg) { return arg.value.is_element() && arg.value.width == DType::boolean; });
 }
 
 // The body of a reduction that is read at `at`, over the variables of the region and one more for each that it reduces.

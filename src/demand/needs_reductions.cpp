@@ -53,9 +53,7 @@ void Needs::visit_reduction(TermId id) {
       for (const Form& cut : cuts) where.cut(cut, atoms_);
       for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
       if (where.empty || is_decided_by_one(one.value, made.reducer)) continue;
-      if (sums ||
-          (made.reducer == Reducer::any && one.value.is_element() && term(one.value.term).kind == TermKind::call &&
-           term(one.value.term).function == loops::Function::logical_and)) {
+      if (sums || (one.value.is_element() && is_count_of_truths(made.reducer, term(one.value.term)))) {
         uint64_t summed = 0;
         for (uint32_t r = 0; r < reduced; ++r) summed |= bit(r);
         expand(one.value, where, summed, narrower(made.width, wanted_width_[id]), id, results);
@@ -69,6 +67,13 @@ void Needs::visit_reduction(TermId id) {
     }
   }
   counting_ = was;
+}
+
+// Whether any pair of truths is true, or differs, or all are the same: as much as counting them.
+bool Needs::is_count_of_truths(Reducer reducer, const Term& value) const {
+  const bool both = value.kind == TermKind::call && value.function == loops::Function::logical_and;
+  if (reducer == Reducer::any && both) return true;
+  return tier_ != Tier::floor && (reducer == Reducer::any || reducer == Reducer::all) && is_comparison_of_truths(value);
 }
 
 // The same points, none of them twice; fewer where that can not be said.

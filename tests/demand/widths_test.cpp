@@ -1,0 +1,70 @@
+// The narrowest types that values can be taken in, and what products of them cost.
+#include <gtest/gtest.h>
+
+#include "demand/pricing.h"
+
+namespace lightline::demand {
+namespace {
+
+using testing_support::analysis_of;
+
+std::map<Operands, double> products(const std::string& inputs, const std::string& body, const std::string& type) {
+  return analysis_of("program p(" + inputs + ") -> (y) {\n  y: " + type + "[8, 8] = for i, j: " + body + "\n}")
+      .fused.work.macs;
+}
+
+TEST(Widths, NumbersThatAreOnlyZeroOrOneAreTruths) {
+  const std::map<Operands, double> truths{{DType::boolean, 8 * 8 * 16}};
+  for (const char* bit : {"u8(a[i, k] mod 2)", "bitand(a[i, k], 1)", "bitand(ushr(a[i, k], 3), 1)"}) {
+    const std::string body = "sum k in 16: f32(" + std::string(bit) + ") * f32(b[k, j])";
+    EXPECT_EQ(products("a: u8[8, 16], b: bool[16, 8]", body, "f32"), truths) << bit;
+  }
+  EXPECT_EQ(products("a: f32[8, 16], b: bool[16, 8]", "sum k in 16: min(max(round(a[i, k]), 0.0), 1.0) * f32(b[k, j])",
+                     "f32"),
+            truths);
+}
+
+TEST(Widths, NumbersUpToThreeAreNot) {
+  const auto found =
+      products("a: u8[8, 16], b: bool[16, 8]", "sum k in 16: f32(bitand(a[i, k], 3)) * f32(b[k, j])", "f32");
+  EXPECT_FALSE(found.contains(Operands(DType::boolean)));
+  EXPECT_FALSE(products("a: f32[8, 16], b: bool[16, 8]", "sum k in 16: remainder(a[i, k], 2.0) * f32(b[k, j])", "f32")
+                   .contains(Operands(DType::boolean)))
+      << "no whole numbers";
+}
+
+TEST(Widths, CountingWhereTruthsDifferTakesTheirProducts) {
+  const std::map<Operands, double> truths{{DType::boolean, 8 * 8 * 16}};
+  for (const char* body : {"sum k in 16: if(a[i, k] != b[j, k], 1, 0)", "sum k in 16: i64(a[i, k] == b[j, k])"}) {
+    EXPECT_EQ(products("a: bool[8, 16], b: bool[8, 16]", body, "i64"), truths) << body;
+  }
+  for (const char* body :
+       {"or k in 16: a[i, k] != b[j, k]", "and k in 16: a[i, k] == b[j, k]", "or k in 16: a[i, k] and b[j, k]"}) {
+    const Analysis a = analysis_of(
+        "program p(a: bool[8, 16], b: bool[8, 16]) -> (y) {\n  y: bool[8, 8] = for i, j: " + std::string(body) + "\n}");
+    EXPECT_EQ(a.fused.work.macs, truths) << body;
+    EXPECT_LE(a.fused.work.total_vector_ops(), 64) << body;
+  }
+}
+
+TEST(Widths, TheFloorNeedsBothSidesOfADifference) {
+  const Analysis a = analysis_of(
+      "program p(a: bool[8, 16], b: bool[8, 16]) -> (y) {\n"
+      "  y: i64[8, 8] = for i, j: sum k in 16: if(a[i, k] != b[j, k], 1, 0)\n}");
+  EXPECT_EQ(a.floor.input_bytes, 2 * 8 * 16);
+}
+
+TEST(Widths, RealTimesComplexIsTwoProducts) {
+  EXPECT_EQ(products("a: f32[8, 16], b: c64[16, 8]", "sum k in 16: complex(a[i, k], 0.0) * b[k, j]", "c64"),
+            (std::map<Operands, double>{{DType::f32, 2 * 8 * 8 * 16}}));
+  EXPECT_EQ(products("a: c64[8, 16], b: c64[16, 8]", "sum k in 16: a[i, k] * b[k, j]", "c64"),
+            (std::map<Operands, double>{{DType::f32, 3 * 8 * 8 * 16}}));
+}
+
+TEST(Widths, AProductWithItsOwnConjugateTransposeCountsHalf) {
+  EXPECT_EQ(products("a: c64[8, 16]", "sum k in 16: a[i, k] * conj(a[j, k])", "c64"),
+            (std::map<Operands, double>{{DType::f32, 3 * 8 * 9 / 2 * 16}}));
+}
+
+}  // namespace
+}  // namespace lightline::demand
