@@ -103,7 +103,7 @@ class Builder {
   std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
   std::vector<Form> counter_forms_;                    // in the space of the statement at hand
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
-  std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
+  std::vector<Hull> hulls_;                            // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
   std::vector<bool> is_view_;                          // by array
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;

@@ -83,7 +83,8 @@ class Needs {
   static double bytes_of(DType type, double elements) { return elements * bits(type) / 8.0; }
 
   // ---- work ----
-  double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
+  AtLeast count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
+  AtMost count_at_most(const std::vector<Region>& regions) { return index::count_at_most(regions, atoms_, data_); }
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
   Work& work_of(TermId id) { return work[term(id).statement]; }
@@ -100,7 +101,7 @@ class Needs {
   bool is_outer_product(const Term& product) const;
   // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
-  double distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
+  AtLeast distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
   bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
   // The element that a function of one variable is of, and whether it has a transcendental on the way.
   struct Root {
@@ -149,8 +150,8 @@ class Needs {
   // What is combined of one term, by all reductions with one reducer.
   struct Total {
     std::vector<Region> values;
-    double points = 0;
-    double results = 0;
+    AtLeast points, results;
+    AtMost most_results;
     DType width = DType::boolean;  // of the values
     TermId owner = no_term;
   };

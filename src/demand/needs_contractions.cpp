@@ -215,8 +215,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   pair.squares_only = pair.squares_only && pair.alike && first.value.at == second.value.at;
   if ((!pair.alike || pair.squares_only) && !mirror_of(owner).empty()) {
-    const double all = count(needed_[owner]);
-    pair.owner_share = all > 0 ? distinct(owner, needed_[owner]) / all : 1;
+    const AtMost all = count_at_most(needed_[owner]);
+    pair.owner_share = all.number() > 0 ? distinct(owner, needed_[owner]) / all : AtLeast(1);
     pair.owner_mirrors = true;
   }
   pair.points += index::count(network.region, atoms_, data_);
@@ -227,7 +227,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
 
 void Needs::settle_pairs() {
   for (auto& [key, pair] : pairs_) {
-    double products = std::min(count(pair.regions), pair.points);
+    double products = std::min<double>(count(pair.regions), pair.points);
     if (pair.alike && !pair.squares_only) {
       // A pair and its mirror are one product: both together, and elements with themselves once more, are two of each.
       const uint32_t rank = pair.split;
@@ -374,7 +374,7 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
           products = std::min(products, box_points(network.region, *plain));
         } else {
           const auto mapped = index::image(network.region, forms, atoms_);
-          if (!mapped.empty()) products = std::min(products, count(mapped));
+          if (!mapped.empty()) products = std::min<double>(products, count(mapped));
         }
       }
       // Elements of one term against each other: half of the products are the other half.

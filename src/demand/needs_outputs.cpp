@@ -62,7 +62,7 @@ void Needs::need_outputs() {
         changed_.push_back(one.value.term);
         double points = 1;
         for (const Range& range : term(one.value.term).reduced) points *= double(range.count());
-        own += std::min(index::count(one.where, atoms_, data_), points);
+        own += std::min<double>(index::count(one.where, atoms_, data_), points);
         fresh = true;
         continue;
       }
