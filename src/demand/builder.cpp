@@ -32,7 +32,6 @@ void Builder::run() {
     define_input(input, found == known_.end() ? nullptr : found->second);
   }
   block(program_.statements);
-  form_.given_up = algebra_.given_up;
   form_.groups = group_of_;
 }
 

@@ -58,6 +58,7 @@ class Builder {
   void statement(const loops::Constant& node);
   void statement(const loops::Opaque& node);
   void statement(const loops::Repeat& node);
+  void note_what_was_given_up(uint32_t statement);
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
@@ -108,6 +109,8 @@ class Builder {
   std::vector<bool> is_view_;                          // by array
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
+  size_t reasons_noted_ = 0;  // of those that the algebra gave up for
+  index::Losses losses_noted_{};
   uint32_t group_ = loops::none;
   std::vector<uint32_t> group_of_;  // by array
   std::unordered_map<loops::ArrayId, std::map<uint32_t, Cases>> seen_from_outside_;

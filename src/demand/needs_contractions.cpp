@@ -175,8 +175,10 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     return;
   }
   link(owner, owner, Link::Kind::chain);
+  const index::Losses before = atoms_.losses();
   Operands type = product_type(network, inner);
   const double macs = cheapest_order(network, inner) * real_products(type, owner);
+  if (atoms_.losses() != before) link(owner, owner, Link::Kind::inexact);
   Work& work = work_of(owner);
   const double times = tier_ == Tier::floor ? share : 1;
   work.macs[type] += macs * times;
@@ -227,6 +229,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
 
 void Needs::settle_pairs() {
   for (auto& [key, pair] : pairs_) {
+    turn_to(pair.owner);
+    const index::Losses before = atoms_.losses();
     double products = std::min<double>(count(pair.regions), pair.points);
     if (pair.alike && !pair.squares_only) {
       // A pair and its mirror are one product: both together, and elements with themselves once more, are two of each.
@@ -247,6 +251,7 @@ void Needs::settle_pairs() {
       const double themselves = diagonal.empty() ? 0 : count(diagonal);
       products = std::min(products, std::ceil((count(both) + themselves) / 2));
     }
+    if (atoms_.losses() != before) link(pair.owner, pair.owner, Link::Kind::inexact);
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;
     Work& work = work_of(pair.owner);

@@ -78,7 +78,7 @@ void Needs::need_outputs() {
       }
       std::vector<Region>& places = written_[one.value.term];
       const double known = places.empty() ? 0 : count(places);
-      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(places, std::move(region));
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) keep(places, std::move(region));
       fresh |= count(places) > known;
     }
     // A view that repeats elements returns them once.

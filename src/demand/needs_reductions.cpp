@@ -41,7 +41,10 @@ void Needs::visit_reduction(TermId id) {
         sample.coordinate += reduced;
         for (uint32_t& other : sample.varies) other += reduced;
       }
-      if (!sure) continue;
+      if (!sure) {
+        drop("a mask at places that only data tell");
+        continue;
+      }
       for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
       std::vector<Form> shift(region.box.size());
       for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
@@ -82,10 +85,14 @@ std::vector<Region> Needs::disjoint(const std::vector<Region>& regions) {
           next.push_back(part);
         } else if (part.samples.empty() && known.samples.empty()) {
           for (Region& rest : index::difference(part, known, atoms_)) next.push_back(std::move(rest));
+        } else {
+          drop("sets that overlap at places that only data tell");
         }
       }
       left = std::move(next);
-      if (left.size() > most_pieces) left.clear();
+      if (left.size() <= most_pieces) continue;
+      drop("more parts of what is needed than are told apart");
+      left.clear();
     }
     for (Region& part : left)
       if (!part.empty) result.push_back(std::move(part));
@@ -120,7 +127,7 @@ void Needs::add_total(const Value& value, const Region& region, TermId owner, Re
   total.width = wider(total.width, value.is_element() ? value.width : made.type);
   total.points += index::count(region, atoms_, data_);
   if (value.is_element())
-    for (Region& mapped : index::image(region, value.at, atoms_)) insert(total.values, std::move(mapped));
+    for (Region& mapped : index::image(region, value.at, atoms_)) keep(total.values, std::move(mapped));
   if (!results.counted) {
     total.results += count(results.regions);
     total.most_results += count_at_most(results.regions);
@@ -130,6 +137,7 @@ void Needs::add_total(const Value& value, const Region& region, TermId owner, Re
 
 void Needs::settle_totals() {
   for (auto& [key, total] : totals_) {
+    turn_to(total.owner);
     const Term& made = term(total.owner);
     const AtLeast values = total.values.empty() ? AtLeast(0) : count(total.values);
     const double operations = additions(total.points, values, total.results, total.most_results);

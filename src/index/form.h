@@ -125,6 +125,7 @@ class Atoms {
   // Whoever makes a set smaller says so here.
   void lose(Loss loss) const { ++losses_[size_t(loss)]; }
   const Losses& losses() const { return losses_; }
+  void forget_losses_since(const Losses& before) const { losses_ = before; }  // nothing depends on them
 
  private:
   AtomId intern(Atom atom);

@@ -138,7 +138,9 @@ bool has_no_points(const Region& region, Atoms& atoms) {
     if (inside && !atoms.has_data(cut)) part.cut(atoms.compose(cut, images, part.box), atoms);
   }
   if (part.empty) return true;
+  const Losses before = atoms.losses();
   const auto parts = to_affine(std::span(&part, 1), {}, atoms);
+  if (!parts[0].empty()) atoms.forget_losses_since(before);
   return parts[0].empty();
 }
 
