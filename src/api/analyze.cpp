@@ -107,9 +107,9 @@ Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) 
   return guarded([&]() -> Result<Analysis> {
     LL_TRY(const Program retyped, retype(program, options.retype));
     Relied relied = values_to_rely_on(retyped, options.rely_on_values);
-    return Analysis(std::make_shared<Analysis::State>(Analysis::State{retyped, options,
-                                                                      demand::analyze(retyped.loops(), relied.known),
-                                                                      relied.has_examples, std::move(relied.notes)}));
+    return Analysis(std::make_shared<Analysis::State>(
+        Analysis::State{retyped, options, demand::analyze(retyped.loops(), relied.known, options.demand),
+                        relied.has_examples, std::move(relied.notes)}));
   });
 }
 
@@ -125,6 +125,8 @@ report::AnalyzeReport report_of(const Analysis& analysis, const AnalyzeOptions& 
   report.options = options.bound;
   report.bounds = bound::bound(analysis.demand(), machine, options.bound);
   report.measured_ms = options.measured_ms;
+  report.explain = options.explain;
+  report.demand = options.demand;
   report.assumptions = analysis.program().lowered().assumptions;
   report.assumptions.insert(report.assumptions.end(), analysis.demand().assumptions.begin(),
                             analysis.demand().assumptions.end());

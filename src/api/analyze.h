@@ -27,7 +27,9 @@ struct AnalyzeOptions {
   std::string retype;           // "f32=bf16": as if arrays of one type were of another
   bool rely_on_values = false;  // integer inputs, too, have the values that the file carries
   std::optional<double> measured_ms;
-  size_t top = 10;  // groups to list
+  size_t top = 10;       // groups to list
+  bool explain = false;  // list where bounds gave up
+  bool demand = false;   // keep and list the demand of every term
 };
 
 // What a program demands, and its bounds on any machine. Copies share it.

@@ -140,6 +140,8 @@ Result<AnalyzeOptions> parse_analyze_options(const std::string& json) {
   members.choice("algorithms", rules::algorithms, words.algorithms);
   members.flag("values", options.rely_on_values);
   members.flag("warm", options.bound.warm);
+  members.flag("explain", options.explain);
+  members.flag("demand", options.demand);
   members.number("measured", rules::measured, options.measured_ms);
   members.count("top", rules::top, options.top);
   LL_DO(members.finish());

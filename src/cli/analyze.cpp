@@ -97,11 +97,16 @@ void add_analyze(Command& root) {
       .shown_as("MS");
   command.option("--top", options->analyze.top, api::rules::top, "How many operators to list (default 10)")
       .shown_as("N");
+  command.flag("--explain", options->analyze.explain,
+               "List where bounds gave up, and how much that could be worth at most");
+  command.flag("--demand", options->analyze.demand,
+               "List the terms of the program: what is needed of each, what it reads, and its work (docs/demand.md)");
   command.flag("--json", options->json, "Print JSON (schema lightline.analyze, docs/json.md)");
   command.footer(
       "Examples:\n"
       "  lightline analyze model.pt2 --arch H200\n"
       "  lightline analyze model.pt2 --arch H200,B200 --retype f32=bf16 --measured 1.25\n"
+      "  lightline analyze model.pt2 --explain\n"
       "  lightline analyze corpus.jsonl.xz --arch all > bounds.jsonl");
   command.runs([options, form] {
     const Status fits = check_form(form, {options->file});

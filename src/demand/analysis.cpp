@@ -12,7 +12,7 @@ namespace {
 
 Demand demand_of(const Needs& needs) {
   Demand demand;
-  for (const auto& [statement, work] : needs.work) demand.work.add(work);
+  for (const auto& [term, work] : needs.work) demand.work.add(work);
   demand.input_bytes = needs.input_bytes;
   demand.output_bytes = needs.output_bytes;
   return demand;
@@ -38,12 +38,14 @@ void take_lesser(Demand& a, const Demand& b) {
 }
 
 // Branches by one truth for a whole array go one way: all ways are tried, if they are few.
-Demand cheapest_branches(NormalForm& form, const Needs& both, std::vector<std::string>& assumptions) {
+Demand cheapest_branches(NormalForm& form, Needs& both, std::vector<std::string>& assumptions) {
   constexpr size_t most_branches = 3;
   Demand least = demand_of(both);
   if (both.branches.empty()) return least;
   const std::vector<TermId> truths(both.branches.begin(), both.branches.end());
   const size_t told = std::min(truths.size(), most_branches);
+  for (size_t i = told; i < truths.size(); ++i)
+    ++both.drops[{form.terms[truths[i]].statement, "more branches than are tried: neither side counts"}];
   for (size_t ways = 0; ways < size_t(1) << told; ++ways) {
     std::map<TermId, Needs::Way> taken;
     for (size_t i = 0; i < truths.size(); ++i)
@@ -83,9 +85,10 @@ class Groups {
     }
   }
 
-  std::vector<GroupDemand> take(const Needs& needs) {
-    for (const auto& [statement, work] : needs.work)
-      if (statement < group_of_.size()) groups_[group_of_[statement]].work.add(work);
+  std::vector<GroupDemand> take(const NormalForm& form, const Needs& needs) {
+    for (const auto& [term, work] : needs.work)
+      if (const uint32_t statement = form.terms[term].statement; statement < group_of_.size())
+        groups_[group_of_[statement]].work.add(work);
     for (const auto& [key, traffic] : needs.traffic) {
       const auto found = place_.find(key);
       if (found == place_.end()) continue;
@@ -121,10 +124,11 @@ void note_gathers(const loops::Program& program, const Needs& needs, Analysis& a
 
 }  // namespace
 
-Analysis analyze(const loops::Program& program, const KnownValues& known) {
+Analysis analyze(const loops::Program& program, const KnownValues& known, bool data) {
   Analysis analysis;
   NormalForm form = normal_form(program, known);
   Needs fused(form, Tier::fused);
+  fused.recording = data;
   fused.run();
   analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
   for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
@@ -132,11 +136,12 @@ Analysis analyze(const loops::Program& program, const KnownValues& known) {
   Needs floor(form, Tier::floor);
   floor.run();
   analysis.floor = demand_of(floor);
-  analysis.given_up = form.given_up;
+  analysis.given_up = given_up(form, fused);
+  if (data) analysis.terms = term_demands(form, fused);
   NormalForm bordered = normal_form(program, known, true);
   Needs unfused(bordered, Tier::unfused);
   unfused.run();
-  analysis.groups = Groups(program).take(unfused);
+  analysis.groups = Groups(program).take(bordered, unfused);
   analysis.written = written(bordered, unfused, form, fused, analysis.fused.work.total_macs());
   return analysis;
 }

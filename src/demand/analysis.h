@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "demand/given_up.h"
 #include "demand/normal_form.h"
+#include "demand/term_demand.h"
 #include "demand/work.h"
 #include "demand/written.h"
 #include "loops/ir/walk.h"
@@ -44,10 +46,11 @@ struct Analysis {
   std::vector<GroupDemand> groups;  // operator by operator, in program order; those that nothing demands are left out
   std::map<std::string, int64_t> opaque;
   std::vector<std::string> assumptions;
-  std::vector<std::string> given_up;  // where a number is lower than it might be
+  std::vector<GivenUp> given_up;  // where a number is lower than it might be
+  std::vector<TermDemand> terms;  // of the fused tier, if they were asked for
 };
 
-// `known` holds the values of inputs that may be relied on.
-Analysis analyze(const loops::Program& program, const KnownValues& known = {});
+// `known` holds the values of inputs that may be relied on; with `data` the demand of every term is kept.
+Analysis analyze(const loops::Program& program, const KnownValues& known = {}, bool data = false);
 
 }  // namespace lightline::demand

@@ -32,7 +32,6 @@ void Builder::run() {
     define_input(input, found == known_.end() ? nullptr : found->second);
   }
   block(program_.statements);
-  form_.given_up = algebra_.given_up;
   form_.groups = group_of_;
 }
 
@@ -51,7 +50,7 @@ Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<con
   }
   for (size_t d = 0; d < own.size(); ++d) {
     add(own[d]);
-    if (made != loops::none) space.box.back() = hulls_[made][d];
+    if (made != loops::none) space.box.back() = hulls_[made].ranges[d];
   }
   for (const auto& [index, value] : fixed_) space.values[index] = Form::of(value);
   return space;
@@ -60,7 +59,7 @@ Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<con
 std::vector<Range> Builder::natural(ArrayId array) const {
   std::vector<Range> box;
   for (uint32_t i = 0; i < depth_[array]; ++i) box.push_back({0, program_.indices[counters_[i]].extent - 1, 1});
-  box.insert(box.end(), hulls_[array].begin(), hulls_[array].end());
+  box.insert(box.end(), hulls_[array].ranges.begin(), hulls_[array].ranges.end());
   return box;
 }
 

@@ -59,6 +59,7 @@ class Builder {
   void statement(const loops::Constant& node);
   void statement(const loops::Opaque& node);
   void statement(const loops::Repeat& node);
+  void note_what_was_given_up(uint32_t statement);
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
@@ -116,11 +117,13 @@ class Builder {
   std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
   std::vector<Form> counter_forms_;                    // in the space of the statement at hand
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
-  std::vector<std::vector<Range>> hulls_;              // by array: how far it is read
+  std::vector<Hull> hulls_;                            // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
   std::vector<bool> is_view_;                          // by array
   std::unordered_map<const loops::Statement*, loops::StatementId> ids_;
   std::map<std::string, size_t> opaque_by_text_;
+  size_t reasons_noted_ = 0;  // of those that the algebra gave up for
+  index::Losses losses_noted_{};
   uint32_t group_ = loops::none;
   std::vector<uint32_t> group_of_;                    // by array
   std::unordered_map<loops::ArrayId, Cases> totals_;  // of the loop at hand: arrays that turned out to be totals

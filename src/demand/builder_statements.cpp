@@ -49,6 +49,7 @@ void Builder::block(const std::vector<loops::Statement>& statements) {
     if (borders_) terms_.set_salt(group_);
     for (const ArrayId result : loops::results_of(one)) group_of_[result] = group_;
     std::visit([&](const auto& node) { statement(node); }, one.node);
+    note_what_was_given_up(id);
   }
 }
 
@@ -59,7 +60,15 @@ void Builder::block_of(const std::vector<loops::Statement>& statements, uint32_t
     if (borders_) terms_.set_salt(group_);
     for (const ArrayId result : loops::results_of(one)) group_of_[result] = group;
     std::visit([&](const auto& node) { statement(node); }, one.node);
+    note_what_was_given_up(ids_.at(&one));
   }
+}
+
+void Builder::note_what_was_given_up(uint32_t statement) {
+  for (; reasons_noted_ < algebra_.given_up.size(); ++reasons_noted_)
+    ++form_.given_up[{statement, algebra_.given_up[reasons_noted_]}];
+  note_losses(losses_noted_, atoms_.losses(), statement, form_.drops);
+  losses_noted_ = atoms_.losses();
 }
 
 // The numbers of an array as a formula, as shapes, or as runs. None if they are none of these.

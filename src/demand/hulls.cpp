@@ -18,11 +18,11 @@ using loops::Function;
 class Hulls {
  public:
   explicit Hulls(const loops::Program& program) : program_(program), ranges_(program.indices.size()) {
-    for (const loops::Array& array : program.arrays) hulls_.push_back(std::vector<Range>(array.shape.size()));
+    for (const loops::Array& array : program.arrays) hulls_.push_back({std::vector<Range>(array.shape.size())});
     for (size_t i = 0; i < ranges_.size(); ++i) ranges_[i] = {0, program.indices[i].extent - 1, 1};
   }
 
-  std::vector<std::vector<Range>> run() {
+  std::vector<Hull> run() {
     for (const loops::Output& output : program_.outputs) whole(output.array);
     for (size_t i = program_.statements.size(); i-- > 0;)
       std::visit([&](const auto& node) { visit(node); }, program_.statements[i].node);
@@ -31,10 +31,11 @@ class Hulls {
 
  private:
   void whole(ArrayId array) {
-    for (size_t d = 0; d < hulls_[array].size(); ++d) hulls_[array][d] = {0, program_.arrays[array].shape[d] - 1, 1};
+    for (size_t d = 0; d < hulls_[array].ranges.size(); ++d)
+      hulls_[array].ranges[d] = {0, program_.arrays[array].shape[d] - 1, 1};
   }
   bool is_read(ArrayId array) const {
-    return std::none_of(hulls_[array].begin(), hulls_[array].end(),
+    return std::none_of(hulls_[array].ranges.begin(), hulls_[array].ranges.end(),
                         [](const Range& range) { return range.hi < range.lo; });
   }
   void join(Range& into, const Range& other) {
@@ -50,11 +51,11 @@ class Hulls {
     bool scans = false;
     for (size_t d = 0; d < node.loops.size(); ++d) {
       scans |= program_.indices[node.loops[d]].kind == loops::IndexKind::scan;
-      ranges_[node.loops[d]] = hulls_[node.result][d];
+      ranges_[node.loops[d]] = hulls_[node.result].ranges[d];
     }
     if (scans) {  // earlier elements are read too
       whole(node.result);
-      for (size_t d = 0; d < node.loops.size(); ++d) ranges_[node.loops[d]] = hulls_[node.result][d];
+      for (size_t d = 0; d < node.loops.size(); ++d) ranges_[node.loops[d]] = hulls_[node.result].ranges[d];
     }
     reads(node.body);
   }
@@ -63,7 +64,8 @@ class Hulls {
     for (const ExprId target : node.target) reads(target);
     reads(node.body);
     if (node.init_array != loops::none)
-      for (size_t d = 0; d < hulls_[node.result].size(); ++d) join(hulls_[node.init_array][d], hulls_[node.result][d]);
+      for (size_t d = 0; d < hulls_[node.result].ranges.size(); ++d)
+        join(hulls_[node.init_array].ranges[d], hulls_[node.result].ranges[d]);
   }
   void visit(const loops::Opaque& node) {
     for (const ArrayId result : node.results) whole(result);
@@ -99,7 +101,7 @@ class Hulls {
         Range range = range_of(loops::subscripts_of(program_, e)[d]);
         range.lo = std::max<int64_t>(range.lo, 0);
         range.hi = std::min(range.hi, shape[d] - 1);
-        if (range.hi >= range.lo) join(hulls_[e.args[0]][d], range);
+        if (range.hi >= range.lo) join(hulls_[e.args[0]].ranges[d], range);
       }
     });
   }
@@ -140,11 +142,11 @@ class Hulls {
 
   const loops::Program& program_;
   std::vector<Range> ranges_;  // of indices, in the statement at hand
-  std::vector<std::vector<Range>> hulls_;
+  std::vector<Hull> hulls_;
 };
 
 }  // namespace
 
-std::vector<std::vector<Range>> hulls_of(const loops::Program& program) { return Hulls(program).run(); }
+std::vector<Hull> hulls_of(const loops::Program& program) { return Hulls(program).run(); }
 
 }  // namespace lightline::demand

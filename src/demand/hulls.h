@@ -8,7 +8,12 @@
 
 namespace lightline::demand {
 
-// By array, a range per dimension; empty ranges where nothing is read. Arrays that loops carry are taken whole.
-std::vector<std::vector<index::Range>> hulls_of(const loops::Program& program);
+// Everything of an array that is read lies inside: too large, never too small. Needs are the other way round.
+struct Hull {
+  std::vector<index::Range> ranges;  // one per dimension; empty ones where nothing is read
+};
+
+// By array. Those that loops carry are taken whole.
+std::vector<Hull> hulls_of(const loops::Program& program);
 
 }  // namespace lightline::demand

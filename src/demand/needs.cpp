@@ -46,10 +46,13 @@ void Needs::run() {
   loop_at_.assign(size + 1, SIZE_MAX);
   for (size_t i = 0; i < form_.loops.size(); ++i)
     if (form_.loops[i].last > 0) loop_at_[form_.loops[i].last] = i;
+  incomplete_.assign(size, false);
+  losses_noted_ = atoms_.losses();
   count_uses();
   find_settled_numbers();
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
+    turn_to(id);
     if (loop_at_[id + 1] != SIZE_MAX) visit_loop(loop_at_[id + 1]);
     const bool changed = std::find(changed_.begin(), changed_.end(), id) != changed_.end();
     if (!needed_[id].empty() || changed) visit(id);
@@ -58,6 +61,27 @@ void Needs::run() {
   settle_pairs();
   settle_totals();
   settle_functions();
+  note_losses();
+}
+
+void Needs::turn_to(TermId id) {
+  note_losses();
+  visited_ = id;
+}
+
+// Whatever the visited term is made of may be needed more than is seen from here on.
+void Needs::drop(std::string_view why) {
+  ++drops[{visited_ == no_term ? loops::none : term(visited_).statement, std::string(why)}];
+  if (visited_ == no_term) return;
+  incomplete_[visited_] = true;
+  for (const Case& one : term(visited_).body)
+    if (one.value.is_element()) incomplete_[one.value.term] = true;
+}
+
+void Needs::note_losses() {
+  demand::note_losses(losses_noted_, atoms_.losses(), visited_ == no_term ? loops::none : term(visited_).statement,
+                      drops);
+  losses_noted_ = atoms_.losses();
 }
 
 // ---- demand ----
@@ -78,12 +102,16 @@ void Needs::need(const Value& value, const Region& region) {
   for (const Form& form : value.at)
     if (atoms_.has_compound(form)) need_indices(form, region);
   if (term(value.term).kind == TermKind::unknown) return;
-  for (Region& mapped : index::image(region, value.at, atoms_)) {
+  const index::Losses before = atoms_.losses();
+  std::vector<Region> images = index::image(region, value.at, atoms_);
+  if (atoms_.losses() != before || (visited_ != no_term && incomplete_[visited_])) incomplete_[value.term] = true;
+  for (Region& mapped : images) {
     if (tier_ != Tier::floor) complete(mapped);
     // Constants are not looked at through borders.
     if (tier_ == Tier::unfused && counting_ && term(value.term).kind == TermKind::input)
       insert(constants_[{reader_, value.term}], mapped);
-    insert(needed_[value.term], std::move(mapped));
+    if (recording && counting_ && visited_ != no_term) insert(reads[{visited_, value.term}], mapped);
+    keep(needed_[value.term], std::move(mapped));
   }
 }
 
@@ -118,6 +146,7 @@ void Needs::visit(TermId id) {
       if (!counting_) return;
       const double elements = count(needed_[id]);
       input_bytes += bytes_of(made.width, elements);
+      input_elements[made.array] += elements;
       bool by_data = false;
       for (const Region& region : needed_[id]) by_data |= !region.samples.empty();
       if (by_data && tier_ == Tier::fused) {
@@ -134,10 +163,11 @@ void Needs::visit(TermId id) {
         if (kind != TermKind::input) {
           Stored& stored = stored_[made.array];
           stored.width = wider(stored.width, made.width);
-          for (const Region& region : regions) insert(stored.regions, region);
+          for (const Region& region : regions) keep(stored.regions, region);
         }
       }
-      for (const Region& region : regions) insert(needed_[made.array], region);
+      for (const Region& region : regions) keep(needed_[made.array], region);
+      if (incomplete_[id]) incomplete_[made.array] = true;
       return;
     }
     case TermKind::call: count_call(id); return;

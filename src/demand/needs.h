@@ -41,20 +41,26 @@ class Needs {
   // ---- results ----
   double input_bytes = 0;
   double output_bytes = 0;
-  std::map<uint32_t, Work> work;              // by statement
+  std::map<TermId, Work> work;
   std::map<uint32_t, GroupTraffic> traffic;   // by group (salt); unfused only
   std::map<loops::ArrayId, double> expected;  // inputs read by data: elements in general position
   std::map<loops::ArrayId, double> least;     // and the least that any data could touch
   std::set<TermId> branches;                  // truths for a whole array that choose between terms
   std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
-  // Statements whose products are counted together, and why.
+  // Terms whose products are counted together, and why.
   struct Link {
-    enum class Kind : uint8_t { equal, chain, picked };
-    uint32_t counted, other;
+    enum class Kind : uint8_t { equal, chain, picked, inexact };  // inexact: fewer products are counted than there are
+    TermId counted, other;
     Kind kind;
   };
   std::vector<Link> links;
-  std::set<TermId> joined;  // sums of products that became a part of others
+  Drops drops;                                                     // where sets of points became smaller
+  bool may_need_more(TermId id) const { return incomplete_[id]; }  // of a term than is seen here
+  std::map<loops::ArrayId, double> input_elements;
+  // What terms read of each other, if somebody asks before the run.
+  bool recording = false;
+  std::map<std::pair<TermId, TermId>, std::vector<Region>> reads;  // by who reads, and what
+  std::set<TermId> joined;                                         // sums of products that became a part of others
   const std::vector<std::vector<Region>>& of_terms() const { return needed_; }
 
  private:
@@ -74,6 +80,13 @@ class Needs {
   bool is_place_of(const Value& value, loops::ArrayId input) const;
   std::optional<double> need_row(const Case& one, loops::ArrayId input);
   void visit(TermId id);
+  // Takes note of what is lost from here on, for whoever is visited.
+  void turn_to(TermId id);
+  void note_losses();
+  void drop(std::string_view why);
+  void keep(std::vector<Region>& list, Region region) {
+    if (insert(list, std::move(region)) == Inserted::too_many) drop("more parts of what is needed than are kept");
+  }
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
   void visit_scatter(TermId id);
@@ -105,12 +118,13 @@ class Needs {
   static double bytes_of(DType type, double elements) { return elements * bits(type) / 8.0; }
 
   // ---- work ----
-  double count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
+  AtLeast count(const std::vector<Region>& regions) { return index::count(regions, atoms_, data_); }
+  AtMost count_at_most(const std::vector<Region>& regions) { return index::count_at_most(regions, atoms_, data_); }
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
-  Work& work_of(TermId id) { return work[term(id).statement]; }
+  Work& work_of(TermId id) { return work[id]; }
   void link(TermId counted, TermId other, Link::Kind kind) {
-    if (counting_) links.push_back({term(counted).statement, term(other).statement, kind});
+    if (counting_) links.push_back({counted, other, kind});
   }
   DType vector_type(TermId id) const;
   void count_call(TermId id);
@@ -122,8 +136,8 @@ class Needs {
   bool is_outer_product(const Term& product) const;
   // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
-  double distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
-  Region mirrored(const Region& region, uint32_t rank);            // of pairs: the second, then the first
+  AtLeast distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
+  Region mirrored(const Region& region, uint32_t rank);             // of pairs: the second, then the first
   bool has_no_mirror(TermId id, std::set<TermId>& sources) const;
   double most_mirrored(TermId id, const std::vector<Region>& regions, uint32_t rank);
   bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
@@ -177,8 +191,8 @@ class Needs {
   // What is combined of one term, by all reductions with one reducer.
   struct Total {
     std::vector<Region> values;
-    double points = 0;
-    double results = 0;
+    AtLeast points, results;
+    AtMost most_results;
     DType width = DType::boolean;  // of the values
     TermId owner = no_term;
   };
@@ -263,6 +277,9 @@ class Needs {
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
+  TermId visited_ = no_term;
+  std::vector<bool> incomplete_;  // by term
+  index::Losses losses_noted_{};
   std::vector<const loops::Statement*> statements_;
   std::vector<size_t> loop_at_;  // by last term of its body
   // Products of two elements: where in the coordinates of both.

@@ -172,8 +172,10 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     return;
   }
   link(owner, owner, Link::Kind::chain);
+  const index::Losses before = atoms_.losses();
   Operands type = product_type(network, inner);
   const double macs = cheapest_order(network, inner, counting_) * real_products(type, owner);
+  if (atoms_.losses() != before) link(owner, owner, Link::Kind::inexact);
   Work& work = work_of(owner);
   const double times = tier_ == Tier::floor ? share : 1;
   work.macs[type] += macs * times;
@@ -223,8 +225,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   pair.squares_only = pair.squares_only && pair.alike && first.value.at == second.value.at;
   if ((!pair.alike || pair.squares_only) && !mirror_of(owner).empty()) {
-    const double all = count(needed_[owner]);
-    pair.owner_share = all > 0 ? distinct(owner, needed_[owner]) / all : 1;
+    const AtMost all = count_at_most(needed_[owner]);
+    pair.owner_share = all.number() > 0 ? distinct(owner, needed_[owner]) / all : AtLeast(1);
     pair.owner_mirrors = true;
   }
   pair.points += index::count(network.region, atoms_, data_);
@@ -235,7 +237,9 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
 
 void Needs::settle_pairs() {
   for (auto& [key, pair] : pairs_) {
-    double products = std::min(count(pair.regions), pair.points);
+    turn_to(pair.owner);
+    const index::Losses before = atoms_.losses();
+    double products = std::min<double>(count(pair.regions), pair.points);
     if (pair.alike && !pair.squares_only) {
       // A pair and its mirror are one product: both together, and elements with themselves once more, are two of each.
       const uint32_t rank = pair.split;
@@ -252,6 +256,7 @@ void Needs::settle_pairs() {
       products = std::min(products, std::max(std::ceil((count(both) + themselves) / 2),
                                              std::ceil(products - std::max(0.0, twice - themselves) / 2)));
     }
+    if (atoms_.losses() != before) link(pair.owner, pair.owner, Link::Kind::inexact);
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;
     Work& work = work_of(pair.owner);

@@ -29,7 +29,10 @@ std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::ve
     const Term& made = term(loop.carried[i]);
     for (const Case& one : made.body)
       for (const Region& region : carried[i]) {
-        if (!region.samples.empty()) continue;
+        if (!region.samples.empty()) {
+          drop("places of carried arrays that only data tell");
+          continue;
+        }
         Region where = meet(region, one.where, 0, atoms_);
         for (const Form& cut : region.cuts) where.cut(cut, atoms_);
         need(one.value, where);
@@ -68,19 +71,20 @@ void Needs::visit_loop(size_t number) {
   std::vector<std::vector<Region>> all(loop.carried.size());
   std::vector<std::vector<Region>> last = trial(loop, own);
   for (size_t i = 0; i < loop.carried.size(); ++i)
-    for (const Region& region : own[loop.carried[i]]) insert(last[i], region);
+    for (const Region& region : own[loop.carried[i]]) keep(last[i], region);
   for (int round = 0; round < 8 && !covers(all, last, false); ++round) {
     std::vector<std::vector<Region>> before = trial(loop, seeds_of(loop, last));
     if (covers(before, last, true))
       for (auto& list : last)
         for (Region& region : list) region.box[loop.coordinate].lo = 0;
     for (size_t i = 0; i < last.size(); ++i)
-      for (const Region& region : last[i]) insert(all[i], region);
+      for (const Region& region : last[i]) keep(all[i], region);
     last = trial(loop, seeds_of(loop, last));
   }
+  if (!covers(all, last, false)) drop("steps of a loop that need ever other parts of what it carries");
   std::vector<std::vector<Region>> seeds = seeds_of(loop, all);
   for (TermId id = 0; id < seeds.size(); ++id)
-    for (Region& region : seeds[id]) insert(needed_[id], std::move(region));
+    for (Region& region : seeds[id]) keep(needed_[id], std::move(region));
 }
 
 }  // namespace lightline::demand

@@ -193,8 +193,8 @@ bool Needs::meets_mirror(const std::vector<Region>& regions, const std::vector<u
   return false;
 }
 
-double Needs::distinct(TermId id, const std::vector<Region>& regions) {
-  const double elements = count(regions);
+AtLeast Needs::distinct(TermId id, const std::vector<Region>& regions) {
+  const AtLeast elements = count(regions);
   const std::vector<uint32_t>& mirror = mirror_of(id);
   if (mirror.empty() || !meets_mirror(regions, mirror)) return elements;
   std::vector<Region> between = regions;
@@ -202,9 +202,9 @@ double Needs::distinct(TermId id, const std::vector<Region>& regions) {
     for (uint32_t c = 0; c < mirror.size(); ++c)
       if (mirror[c] > c) region.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
   std::erase_if(between, [](const Region& region) { return region.empty; });
-  const double themselves = between.empty() ? 0 : count(between);
-  return std::max(0.0, known_between_.contains(id) ? std::floor((elements - themselves) / 2)
-                                                   : std::ceil((elements + themselves) / 2));
+  if (between.empty()) return AtLeast(known_between_.contains(id) ? std::floor(elements / 2) : std::ceil(elements / 2));
+  return AtLeast(known_between_.contains(id) ? std::max(0.0, std::floor((elements - count_at_most(between)) / 2))
+                                             : std::ceil((elements + count(between)) / 2));
 }
 
 }  // namespace lightline::demand

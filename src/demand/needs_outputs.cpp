@@ -58,8 +58,8 @@ void Needs::need_outputs() {
       const bool is_copy = one.value.is_element() && term(source_of(one.value.term)).kind == TermKind::input;
       if (output->replaces != loops::none && is_place_of(one.value, output->replaces)) continue;
       if (output->replaces != loops::none) {
-        if (const auto written = need_row(one, output->replaces)) {
-          own += *written;
+        if (const auto row = need_row(one, output->replaces)) {
+          own += *row;
           fresh = true;
           continue;
         }
@@ -68,9 +68,9 @@ void Needs::need_outputs() {
       if (output->replaces != loops::none && one.value.is_element() && term(one.value.term).kind == TermKind::scatter &&
           is_update_of(one.value, output->replaces)) {
         changed_.push_back(one.value.term);
-        double points = 1;
-        for (const Range& range : term(one.value.term).reduced) points *= double(range.count());
-        own += std::min(index::count(one.where, atoms_, data_), points);
+        double changes = 1;
+        for (const Range& range : term(one.value.term).reduced) changes *= double(range.count());
+        own += std::min<double>(index::count(one.where, atoms_, data_), changes);
         fresh = true;
         continue;
       }
@@ -86,7 +86,7 @@ void Needs::need_outputs() {
       }
       std::vector<Region>& places = written_[one.value.term];
       const double known = places.empty() ? 0 : count(places);
-      for (Region& region : index::image(one.where, one.value.at, atoms_)) insert(places, std::move(region));
+      for (Region& region : index::image(one.where, one.value.at, atoms_)) keep(places, std::move(region));
       fresh |= count(places) > known;
     }
     // A view that repeats elements returns them once.

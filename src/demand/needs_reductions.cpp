@@ -14,9 +14,10 @@ namespace {
 // To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
 // share what they have in common. A graph of additions of two that joins v values to one or more results has v - 1 at
 // least, and as many as results that are no bare values.
-double additions(double points, double values, double results) {
-  const double apart = std::max(0.0, points - results);
-  return points <= values ? apart : std::min(apart, std::max({values - results, values / 2, results / 2}));
+AtLeast additions(AtLeast points, AtLeast values, AtLeast results, AtMost most_results) {
+  const double apart = std::max<double>(0, points - most_results);
+  if (points <= values) return AtLeast(apart);
+  return AtLeast(std::min(apart, std::max<double>({values - most_results, values / 2, results / 2})));
 }
 
 }  // namespace
@@ -45,7 +46,10 @@ void Needs::visit_reduction(TermId id) {
         sample.coordinate += reduced;
         for (uint32_t& other : sample.varies) other += reduced;
       }
-      if (!sure) continue;
+      if (!sure) {
+        drop("a mask at places that only data tell");
+        continue;
+      }
       for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
       std::vector<Form> shift(region.box.size());
       for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
@@ -93,10 +97,14 @@ std::vector<Region> Needs::disjoint(const std::vector<Region>& regions) {
           next.push_back(part);
         } else if (part.samples.empty() && known.samples.empty()) {
           for (Region& rest : index::difference(part, known, atoms_)) next.push_back(std::move(rest));
+        } else {
+          drop("sets that overlap at places that only data tell");
         }
       }
       left = std::move(next);
-      if (left.size() > most_pieces) left.clear();
+      if (left.size() <= most_pieces) continue;
+      drop("more parts of what is needed than are told apart");
+      left.clear();
     }
     for (Region& part : left)
       if (!part.empty) result.push_back(std::move(part));
@@ -131,16 +139,20 @@ void Needs::add_total(const Value& value, const Region& region, TermId owner, Re
   total.width = wider(total.width, value.is_element() ? value.width : made.type);
   total.points += index::count(region, atoms_, data_);
   if (value.is_element())
-    for (Region& mapped : index::image(region, value.at, atoms_)) insert(total.values, std::move(mapped));
-  if (!results.counted) total.results += count(results.regions);
+    for (Region& mapped : index::image(region, value.at, atoms_)) keep(total.values, std::move(mapped));
+  if (!results.counted) {
+    total.results += count(results.regions);
+    total.most_results += count_at_most(results.regions);
+  }
   results.counted = true;
 }
 
 void Needs::settle_totals() {
   for (auto& [key, total] : totals_) {
+    turn_to(total.owner);
     const Term& made = term(total.owner);
-    const double values = total.values.empty() ? 0 : count(total.values);
-    const double operations = additions(total.points, values, total.results);
+    const AtLeast values = total.values.empty() ? AtLeast(0) : count(total.values);
+    const double operations = additions(total.points, values, total.results, total.most_results);
     Work& work = work_of(total.owner);
     if (made.reducer == Reducer::sum) {
       work.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;

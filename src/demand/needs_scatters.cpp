@@ -85,7 +85,10 @@ void Needs::visit_scatter(TermId id) {
     for (const Region& region : touched) {
       // Places that data tell may be anything: all points are needed of which the other places are wanted.
       Region where = meet(region, made.body[i].where, reduced, atoms_);
-      if (!region.samples.empty() && !share_of_points(region, i, made, where)) continue;
+      if (!region.samples.empty() && !share_of_points(region, i, made, where)) {
+        if (tier_ != Tier::floor) drop("a scatter of which data tell the places that are wanted");
+        continue;
+      }
       for (size_t d = 0; d < parts.by_data.size(); ++d)
         if (parts.by_data[d]) where.box[reduced + outer + d] = {0, 0, 1};
       std::vector<Form> shift(region.box.size());
@@ -98,6 +101,7 @@ void Needs::visit_scatter(TermId id) {
       // Only a part of the places is wanted: the data may send everything elsewhere.
       for (size_t d = 0; d < parts.by_data.size(); ++d)
         if (parts.by_data[d] && region.box[outer + d].count() < parts.extents[d] && tier_ == Tier::floor) sure = false;
+      if (!sure && tier_ != Tier::floor) drop("a scatter of which a mask tells the places that are wanted");
       if (where.empty || !sure) continue;
       for (const Value& index : parts.indices[i]) need(index, where);
       if (made.reducer == loops::Reducer::set) keep_last_writes(i, made, where);

@@ -8,6 +8,7 @@
 
 #include "base/tensor.h"
 #include "demand/algebra.h"
+#include "demand/given_up.h"
 #include "loops/ir/walk.h"
 
 namespace lightline::demand {
@@ -58,7 +59,8 @@ struct NormalForm {
   std::vector<Loop> loops;             // by Term::array of carried terms
   std::vector<ScatterParts> scatters;  // by Term::array of scatter terms
   std::vector<Spelled> spelled;
-  std::vector<std::string> given_up;
+  Drops given_up;  // of whose results nothing is known
+  Drops drops;     // where sets of points became smaller on the way
 };
 
 // Where `borders` is set, arrays of other groups are taken as they lie in memory: only where they are numbers or

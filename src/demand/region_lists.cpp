@@ -88,19 +88,19 @@ Region meet(const Region& needed, const Region& where, uint32_t first, const Ato
   return result;
 }
 
-bool insert(std::vector<Region>& list, Region region) {
+Inserted insert(std::vector<Region>& list, Region region) {
   for (const Region& known : list)
-    if (contains(known, region)) return false;
+    if (contains(known, region)) return Inserted::known;
   if (region.cuts.empty() && region.samples.empty())
     std::erase_if(list, [&](const Region& known) { return contains(region, known); });
-  if (list.size() >= most_regions) return false;
+  if (list.size() >= most_regions) return Inserted::too_many;
   list.push_back(std::move(region));
   if (list.size() % 32 == 0)
     for (size_t before = list.size() + 1; before > list.size();) {
       before = list.size();
       compact(list);
     }
-  return true;
+  return Inserted::added;
 }
 
 }  // namespace lightline::demand

@@ -14,7 +14,8 @@ bool contains(const Region& a, const Region& b);
 void compact(std::vector<Region>& list);
 
 // Adds a region, unless it is there already or there are too many.
-bool insert(std::vector<Region>& list, Region region);
+enum class Inserted : uint8_t { added, known, too_many };
+Inserted insert(std::vector<Region>& list, Region region);
 
 // What both regions say of the same variables, from `first` on in the second, where some of the first are numbers by
 // data: a region that tells them apart says nothing sure.

@@ -16,6 +16,8 @@
 
 namespace lightline::demand {
 
+using index::AtLeast;
+using index::AtMost;
 using index::Atoms;
 using index::Form;
 using index::Range;

@@ -14,7 +14,7 @@ namespace {
 struct Words {
   std::string_view name, description;
 };
-constexpr std::array<Words, 9> words{{
+constexpr std::array<Words, 10> words{{
     {"not_used", "not used by any output, or hidden by a mask"},
     {"padding", "in padding"},
     {"zeros", "zero by a mask or by construction"},
@@ -23,6 +23,7 @@ constexpr std::array<Words, 9> words{{
     {"picked", "picked by an index, no product"},
     {"branch", "on the dearer side of a branch"},
     {"given_up", "given up, and not counted"},
+    {"not_followed", "not needed or given up, which is not told apart"},
     {"unwritten", "in sums of products that no operator of products spells"},
 }};
 
@@ -35,11 +36,12 @@ struct Account {
   double apart = 0;      // each once, operator by operator
   double together = 0;   // each once, in the program as a whole
   bool scatters = false;
+  bool incomplete = false;  // more may be demanded than is seen
 };
 
-double macs_of(const std::map<uint32_t, Work>& work) {
+double macs_of(const std::map<TermId, Work>& work) {
   double total = 0;
-  for (const auto& [statement, one] : work) total += one.total_macs();
+  for (const auto& [term, one] : work) total += one.total_macs();
   return total;
 }
 
@@ -76,11 +78,13 @@ class Ledger {
   Written run(const NormalForm& together, const Needs& fused, double needed) {
     for (const Spelled& products : form_.spelled) settle_demand(products);
     for (const auto& [group, account] : accounts_)
-      note(Reason::not_used, group, account.written - account.live - account.explained);
-    for (const auto& [statement, work] : unfused_.work) account_of(statement).apart += work.total_macs();
-    for (const auto& [statement, work] : fused.work) account_of(statement).together += work.total_macs();
-    settle_sharing(unfused_.links, &Account::live, &Account::apart);
-    std::vector<Needs::Link> links = fused.links;
+      note(account.incomplete ? Reason::not_followed : Reason::not_used, group,
+           account.written - account.live - account.explained);
+    for (const auto& [term, work] : unfused_.work) account_of(form_.terms[term].statement).apart += work.total_macs();
+    for (const auto& [term, work] : fused.work)
+      account_of(together.terms[term].statement).together += work.total_macs();
+    settle_sharing(links_of(form_, unfused_), &Account::live, &Account::apart);
+    std::vector<Joined> links = links_of(together, fused);
     for (const Spelled& products : together.spelled)
       for (const Case& one : products.result)
         if (one.value.is_element())
@@ -206,6 +210,8 @@ class Ledger {
     const std::vector<Wanted> all = wanted_of(products);
     const bool scatters = std::holds_alternative<loops::Scatter>(statements_[products.statement]->node);
     account.scatters |= scatters;
+    for (const Case& one : products.result)
+      account.incomplete |= one.value.is_element() && unfused_.may_need_more(one.value.term);
     double whole = points(products.box), demanded = 0, zeros = 0, live = 0, known = 0;
     if (scatters) {
       const bool any = std::any_of(all.begin(), all.end(), [](const Wanted& one) { return !one.regions.empty(); });
@@ -232,26 +238,38 @@ class Ledger {
   }
 
   // ---- what is shared ----
+  using Kinds = std::array<bool, 4>;  // by Needs::Link::Kind
+  struct Joined {
+    uint32_t counted, other;  // statements
+    Needs::Link::Kind kind;
+  };
+  // Groups whose products are counted together.
+  struct Together {
+    double saved = 0, written = 0;
+    double most = -INFINITY;
+    uint32_t group = loops::none;  // that saves the most
+    Kinds kinds{};
+    bool scatters = false;
+  };
+  static std::vector<Joined> links_of(const NormalForm& form, const Needs& needs) {
+    std::vector<Joined> links;
+    for (const Needs::Link& link : needs.links)
+      links.push_back({form.terms[link.counted].statement, form.terms[link.other].statement, link.kind});
+    return links;
+  }
   uint32_t root(uint32_t group) {
     const auto found = joined_.find(group);
     return found == joined_.end() || found->second == group ? group : found->second = root(found->second);
   }
-  void settle_sharing(const std::vector<Needs::Link>& links, double Account::*before, double Account::*after) {
+  void settle_sharing(const std::vector<Joined>& links, double Account::*before, double Account::*after) {
     joined_.clear();
-    std::map<uint32_t, std::array<bool, 3>> kinds;  // by group
-    for (const Needs::Link& link : links) {
+    std::map<uint32_t, Kinds> kinds;  // by group
+    for (const Joined& link : links) {
       if (link.counted >= group_of_.size() || link.other >= group_of_.size()) continue;
       const uint32_t a = group_of_[link.counted], b = group_of_[link.other];
       joined_[root(a)] = root(b);
       kinds[a][size_t(link.kind)] = true;
     }
-    struct Together {
-      double saved = 0, written = 0;
-      double most = -INFINITY;
-      uint32_t group = loops::none;
-      std::array<bool, 3> kinds{};
-      bool scatters = false;
-    };
     std::map<uint32_t, Together> parts;
     for (const auto& [group, account] : accounts_) {
       Together& part = parts[root(group)];
@@ -259,20 +277,22 @@ class Ledger {
       part.saved += saved;
       part.written += account.written;
       part.scatters |= account.scatters;
-      for (size_t k = 0; k < 3; ++k) part.kinds[k] |= kinds[group][k];
+      for (size_t k = 0; k < part.kinds.size(); ++k) part.kinds[k] |= kinds[group][k];
       if (saved <= part.most) continue;
       part.most = saved;
       part.group = group;
     }
-    for (const auto& [id, part] : parts) {
-      const Reason reason = part.saved < 0                                  ? Reason::unwritten
-                            : part.kinds[size_t(Needs::Link::Kind::picked)] ? Reason::picked
-                            : part.kinds[size_t(Needs::Link::Kind::chain)]  ? Reason::cheaper_order
-                            : part.scatters                                 ? Reason::padding
-                                                                            : Reason::computed_once;
+    for (const auto& [id, part] : parts)
       if (part.saved != 0)
-        written_.differences.push_back({reason, accounts_[part.group].name, part.saved, part.written});
-    }
+        written_.differences.push_back({reason_of(part), accounts_[part.group].name, part.saved, part.written});
+  }
+  static Reason reason_of(const Together& part) {
+    using Kind = Needs::Link::Kind;
+    if (part.saved < 0) return Reason::unwritten;
+    if (part.kinds[size_t(Kind::inexact)]) return Reason::not_followed;
+    if (part.kinds[size_t(Kind::picked)]) return Reason::picked;
+    if (part.kinds[size_t(Kind::chain)]) return Reason::cheaper_order;
+    return part.scatters ? Reason::padding : Reason::computed_once;
   }
 
   NormalForm& form_;

@@ -21,6 +21,7 @@ enum class Reason : uint8_t {
   picked,         // a one-hot factor picks an element: no product
   branch,         // it is on the dearer side of a branch
   given_up,       // it could not be followed, and counts nothing
+  not_followed,   // it is not needed, as far as that could be followed
   unwritten,      // needed, but no operator of products spells it: a negative difference
 };
 std::string_view name(Reason reason);         // as in JSON

@@ -406,7 +406,8 @@ class Assignments {
     }
     const AtomId variable = tried_[i];
     const Range range = box[variable];
-    for (int64_t value = range.lo; value <= range.hi && left_ > 0; value += range.step) {
+    for (int64_t value = range.lo; value <= range.hi; value += range.step) {
+      if (left_ <= 0) return atoms_.lose(Loss::values);
       box[variable] = {value, value, 1};
       images_[variable] = Form::of(value);
       try_from(i + 1, box);
@@ -420,7 +421,7 @@ class Assignments {
     for (const HalfSpace& cut : std::exchange(part.piece.cuts, {})) part.piece.cut(cut);
     for (const Form& cut : cuts_) {
       const Form plain = atoms_.compose(cut, images_, box);
-      if (atoms_.has_compound(plain)) return;  // it hangs on data: no point is sure
+      if (atoms_.has_compound(plain)) return atoms_.lose(Loss::data);  // it hangs on data: no point is sure
       part.piece.cut(half_space(plain));
     }
     if (part.piece.bounds_empty()) return;
@@ -492,7 +493,10 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
         for (const auto& term : splitter.images()[old].terms) varies.push_back(term.first);
       sample.varies = std::move(varies);
     }
-    if (!kept) result[r].clear();  // digits of numbers that only data tell
+    if (!kept) {  // digits of numbers that only data tell
+      result[r].clear();
+      atoms.lose(Loss::data);
+    }
     for (AffinePart& part : result[r]) {
       part.samples = samples;
       part.origin = splitter.origin();

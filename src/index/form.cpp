@@ -85,7 +85,10 @@ Form Atoms::data(uint32_t source, std::vector<Form> at, int64_t extent) {
   return Form::variable(intern(std::move(atom)));
 }
 
-Form Atoms::unknown() { return data(unknown_source, {Form::of(unknowns_++)}, greatest_kept); }
+Form Atoms::unknown() {
+  lose(Loss::numbers);
+  return data(unknown_source, {Form::of(unknowns_++)}, greatest_kept);
+}
 
 Form Atoms::sum(const Form& a, const Form& b, int64_t factor) {
   if (factor == 0) return a;

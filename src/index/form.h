@@ -6,6 +6,7 @@
 // May use: base.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -54,6 +55,19 @@ struct Form {
   auto operator<=>(const Form&) const = default;
 };
 uint64_t hash_of(const Form& form);
+
+// Ways in which a set of points becomes smaller than it is.
+enum class Loss : uint8_t {
+  values,      // of variables, more than are tried one by one
+  projection,  // a variable that goes by steps is taken at one value
+  sums,        // of steps that do not divide each other: the longest row of them is taken
+  data,        // what only numbers by data tell
+  overlap,     // sets that have points in common and can not be split
+  lines,       // more than are counted: a box inside
+  numbers,     // beyond `greatest_kept`
+};
+inline constexpr size_t kinds_of_loss = 7;
+using Losses = std::array<uint64_t, kinds_of_loss>;  // how often
 
 struct Atom {
   enum class Kind : uint8_t { quotient, remainder, data };
@@ -111,6 +125,11 @@ class Atoms {
   bool has_odd_quotient(const Form& form) const;
   bool is_odd_quotient(AtomId atom) const;
 
+  // Whoever makes a set smaller says so here.
+  void lose(Loss loss) const { ++losses_[size_t(loss)]; }
+  const Losses& losses() const { return losses_; }
+  void forget_losses_since(const Losses& before) const { losses_ = before; }  // nothing depends on them
+
  private:
   AtomId intern(Atom atom);
   Range range_of(AtomId atom, std::span<const Range> ranges) const;
@@ -132,6 +151,7 @@ class Atoms {
   std::unordered_multimap<uint64_t, AtomId> by_hash_;
   std::unordered_map<uint32_t, Table> tables_;
   uint32_t unknowns_ = 0;
+  mutable Losses losses_{};
 };
 
 }  // namespace lightline::index

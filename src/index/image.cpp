@@ -150,18 +150,30 @@ bool has_no_points(const Region& region, Atoms& atoms) {
     if (inside && !atoms.has_data(cut)) part.cut(atoms.compose(cut, images, part.box), atoms);
   }
   if (part.empty) return true;
+  const Losses before = atoms.losses();
   const auto parts = to_affine(std::span(&part, 1), {}, atoms);
+  if (!parts[0].empty()) atoms.forget_losses_since(before);
   return parts[0].empty();
 }
 
-double count(const Region& region, Atoms& atoms, Data data) {
-  if (region.empty) return 0;
-  if (region.cuts.empty()) return box_count(region.box) * sample_factor(region.samples, data);
-  if (region.points >= 0) return region.points;
+AtLeast count(const Region& region, Atoms& atoms, Data data) {
+  if (region.empty) return AtLeast(0);
+  if (region.cuts.empty()) return AtLeast(box_count(region.box) * sample_factor(region.samples, data));
+  if (region.points >= 0) return AtLeast(region.points);
   return count(std::span(&region, 1), atoms, data);
 }
 
-double count(std::span<const Region> regions, Atoms& atoms, Data data) {
+AtMost count_at_most(std::span<const Region> regions, Atoms& atoms, Data data) {
+  const Losses before = atoms.losses();
+  const AtLeast counted = count(regions, atoms, data);
+  if (atoms.losses() == before) return AtMost(counted);
+  double boxes = 0;
+  for (const Region& region : regions)
+    if (!region.empty) boxes += box_count(region.box) * sample_factor(region.samples, data);
+  return AtMost(boxes);
+}
+
+AtLeast count(std::span<const Region> regions, Atoms& atoms, Data data) {
   if (regions.size() == 1 && (regions[0].cuts.empty() || regions[0].points >= 0)) return count(regions[0], atoms, data);
   // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
   std::vector<const std::vector<Sample>*> kinds;
@@ -169,6 +181,7 @@ double count(std::span<const Region> regions, Atoms& atoms, Data data) {
     if (!region.empty && std::none_of(kinds.begin(), kinds.end(), [&](const auto* k) { return *k == region.samples; }))
       kinds.push_back(&region.samples);
   double largest = 0;
+  if (kinds.size() > 1) atoms.lose(Loss::data);
   for (const std::vector<Sample>* kind : kinds) {
     std::vector<Region> same;
     for (const Region& region : regions)
@@ -177,11 +190,14 @@ double count(std::span<const Region> regions, Atoms& atoms, Data data) {
     PointSet points;
     for (const auto& parts : to_affine(same, {}, atoms))
       for (const AffinePart& part : parts) points.add(part.piece);
-    double found = points.points();
+    bool exact = true;
+    double found = points.points(&exact);
+    if (!exact) atoms.lose(Loss::lines);
+    if (points.drops_points()) atoms.lose(Loss::overlap);
     for (const Region& region : same) found = std::max(found, region.points);
     largest = std::max(largest, found * sample_factor(*kind, data));
   }
-  return largest;
+  return AtLeast(largest);
 }
 
 }  // namespace lightline::index

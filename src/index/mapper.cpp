@@ -49,6 +49,7 @@ class Mapper {
         together.push_back(c);
       } else {
         const Progression progression(form, part_.piece.box);
+        if (!progression.is_whole()) atoms_.lose(Loss::sums);
         progression.restrict(region_, c, atoms_);
         one_to_one = one_to_one && progression.is_one_to_one();
         for (const auto& [variable, coefficient] : form.terms) seen[variable] = true;
@@ -149,7 +150,7 @@ void Mapper::take_cuts() {
         exact = unit;
       }
     if (next < 0) break;
-    eliminate(part_.piece, next);
+    if (!eliminate(part_.piece, next)) atoms_.lose(Loss::projection);
   }
   for (size_t v = 0; v < visible.size(); ++v)
     if (!visible[v] && box[v].count() > 1) part_.piece.box[v].hi = part_.piece.box[v].lo;
@@ -338,6 +339,7 @@ void Mapper::solve(const std::vector<size_t>& together) {
         for (size_t i = 1; i < open.size(); ++i) {  // all but one unknown at their least
           const int v = open[i];
           const int64_t at = piece.box[size_t(v)].lo;
+          if (piece.box[size_t(v)].count() > 1) atoms_.lose(Loss::projection);
           piece.fix_variable(size_t(v));
           gone[size_t(v)] = true;
           for (HalfSpace& equation : equations)
@@ -371,7 +373,9 @@ void Mapper::solve(const std::vector<size_t>& together) {
   for (size_t i = 0; i < together.size(); ++i) kept.push_back(int(old + i));
   // What was replaced lies in no cut any more; its own box says nothing.
   const bool nothing_left = piece.bounds_empty();
-  Piece seen = project(piece, kept);
+  bool exact = true;
+  Piece seen = project(piece, kept, &exact);
+  if (!exact) atoms_.lose(Loss::projection);
   region_.empty |= nothing_left || seen.bounds_empty();
   for (size_t i = 0; i < together.size(); ++i) region_.box[together[i]] = seen.box[i];
   for (const HalfSpace& cut : seen.cuts) {
@@ -386,7 +390,10 @@ void Mapper::solve(const std::vector<size_t>& together) {
       const Form& form = part_.forms[together[i]];
       if (form.coefficient(sample.coordinate) == 0) continue;
       Sample one = moved(sample, together[i]);
-      if (!first || form.terms.size() != 1) one.least = one.expected = 1;
+      if (!first || form.terms.size() != 1) {
+        one.least = one.expected = 1;
+        atoms_.lose(Loss::data);
+      }
       first = false;
       region_.samples.push_back(std::move(one));
     }
@@ -433,7 +440,7 @@ double Mapper::draws(const Atom& atom) const {
     if (elsewhere) places.box[variable].hi = places.box[variable].lo;
   }
   double total = 0;
-  for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, count(region, atoms_));
+  for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, double(count(region, atoms_)));
   for (const Sample& sample : part_.samples)
     if (inside.contains(sample.coordinate)) total *= sample.expected;
   return total;
@@ -446,8 +453,10 @@ std::optional<double> Mapper::known_values(const Atom& atom) const {
   places.box = part_.piece.box;
   std::set<int64_t> values;
   for (const Region& region : image(places, atom.at, atoms_)) {
-    if (!region.is_box()) continue;
-    if (count(region, atoms_) > 1e6) continue;
+    if (!region.is_box() || count(region, atoms_) > 1e6) {
+      atoms_.lose(Loss::values);
+      continue;
+    }
     for_each_point(Piece{region.box, {}}, [&](const std::vector<int64_t>& at) {
       int64_t offset = 0;
       for (size_t d = 0; d < at.size(); ++d) offset = offset * table->extents[d] + at[d];
@@ -479,6 +488,8 @@ void Mapper::place_data(size_t coordinate) {
     std::set<AtomId> inside;
     for (const Form& place : atom.at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
     sample.varies = coordinates_with(inside, coordinate);
+  } else {
+    atoms_.lose(Loss::data);
   }
   region_.box[coordinate] = {0, 0, 1};
   region_.samples.push_back(sample);

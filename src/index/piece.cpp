@@ -118,7 +118,9 @@ std::vector<Piece> merged(std::vector<Piece> pieces) {
   return pieces;
 }
 
-void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
+// False if points were dropped.
+bool add_disjoint(std::vector<Piece>& pieces, Piece piece) {
+  bool whole = true;
   std::vector<Piece> pending{std::move(piece)};
   for (int left = 256; !pending.empty() && left > 0; --left) {  // what takes longer to split is dropped
     Piece next = std::move(pending.back());
@@ -127,16 +129,23 @@ void add_disjoint(std::vector<Piece>& pieces, Piece piece) {
     const auto met =
         std::find_if(pieces.begin(), pieces.end(), [&](const Piece& known) { return !disjoint(next, known); });
     if (met == pieces.end()) {
-      if (pieces.size() < (next.is_box() ? max_pieces : max_cut_pieces)) pieces.push_back(std::move(next));
-    } else if (auto parts = contained(next, *met) ? std::nullopt : minus(next, *met)) {
+      if (pieces.size() < (next.is_box() ? max_pieces : max_cut_pieces))
+        pieces.push_back(std::move(next));
+      else
+        whole = false;
+    } else if (!contained(next, *met)) {
+      auto parts = minus(next, *met);
+      whole = whole && parts;
+      if (!parts) continue;
       for (Piece& part : *parts) pending.push_back(std::move(part));
     }
   }
+  return whole && pending.empty();
 }
 
 }  // namespace
 
-void eliminate(Piece& piece, int variable) {
+bool eliminate(Piece& piece, int variable) {
   const Range range = piece.box[size_t(variable)];
   std::vector<HalfSpace> kept, lower, upper;
   bool unit = range.step == 1;
@@ -147,10 +156,11 @@ void eliminate(Piece& piece, int variable) {
   }
   if (lower.empty() && upper.empty()) {
     piece.cuts = std::move(kept);
-    return;
+    return true;
   }
   Piece result{piece.box, std::move(kept), piece.empty};
-  if (!unit || lower.size() * upper.size() > 16) {
+  const bool one_value = !unit || lower.size() * upper.size() > 16;
+  if (one_value) {
     // one value of the variable: a subset of the projection
     const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
     for (const auto* list : {&lower, &upper})
@@ -164,6 +174,8 @@ void eliminate(Piece& piece, int variable) {
         result.cut(add_scaled(with_value(low, variable, 0), with_value(high, variable, 0), 1));
   }
   piece = std::move(result);
+  // Where cuts are on one side only, the value that they allow is the best one.
+  return !one_value || lower.empty() || upper.empty();
 }
 
 int64_t coefficient_of(const HalfSpace& cut, int variable) {
@@ -251,12 +263,12 @@ void Piece::fix_variable(size_t variable) {
   }
 }
 
-Piece project(const Piece& piece, const std::vector<int>& kept) {
+Piece project(const Piece& piece, const std::vector<int>& kept, bool* exact) {
   Piece work = piece;
   std::vector<int> place(piece.box.size(), -1);
   for (size_t i = 0; i < kept.size(); ++i) place[size_t(kept[i])] = int(i);
   for (size_t v = 0; v < piece.box.size(); ++v)
-    if (place[v] < 0) eliminate(work, int(v));
+    if (place[v] < 0 && !eliminate(work, int(v)) && exact != nullptr) *exact = false;
   Piece result;
   for (const int v : kept) result.box.push_back(work.box[size_t(v)]);
   result.empty = work.bounds_empty();
@@ -287,6 +299,7 @@ bool PointSet::contains(const PointSet& other) const {
 const std::vector<Piece>& PointSet::pieces() const {
   if (current_) return pieces_;
   current_ = true;
+  dropped_ = false;
   if (added_.size() == 1) return pieces_ = added_;
   std::vector<std::pair<double, Piece>> sorted;
   for (Piece& piece : merged(added_)) sorted.emplace_back(-count(piece), std::move(piece));
@@ -294,7 +307,7 @@ const std::vector<Piece>& PointSet::pieces() const {
   pieces_.clear();
   for (auto& [size, piece] : sorted) {
     if (sorted.size() > 1)
-      add_disjoint(pieces_, std::move(piece));
+      dropped_ |= !add_disjoint(pieces_, std::move(piece));
     else
       pieces_.push_back(std::move(piece));
   }
@@ -347,18 +360,18 @@ void solve_common_equations(std::vector<Piece>& pieces) {
 
 }  // namespace
 
-double PointSet::points() const {
+double PointSet::points(bool* exact) const {
   if (added_.size() > 1) {
     PointSet solved;
     std::vector<Piece> own = added_;
     solve_common_equations(own);
     for (Piece& piece : own) solved.add(std::move(piece));
     double total = 0;
-    for (const Piece& piece : solved.pieces()) total += count(piece);
+    for (const Piece& piece : solved.pieces()) total += count(piece, exact);
     return total;
   }
   double total = 0;
-  for (const Piece& piece : pieces()) total += count(piece);
+  for (const Piece& piece : pieces()) total += count(piece, exact);
   return total;
 }
 

@@ -41,8 +41,8 @@ struct Piece {
 };
 
 // The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the
-// count is that of a box inside.
-double count(const Piece& piece);
+// count is that of a box inside, and `exact` becomes false.
+double count(const Piece& piece, bool* exact = nullptr);
 
 // Calls `visit(const std::vector<int64_t>&)` for every point, in row-major order; for small pieces.
 template <class Visit>
@@ -69,11 +69,12 @@ void for_each_point(const Piece& piece, const Visit& visit) {
 }
 
 // Makes the cuts say what they say of the other variables alone, for some value of this one: exact for unit
-// coefficients, else for one value.
-void eliminate(Piece& piece, int variable);
+// coefficients, else for one value. False if points may be lost.
+bool eliminate(Piece& piece, int variable);
 
-// The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller.
-Piece project(const Piece& piece, const std::vector<int>& kept);
+// The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller,
+// and `exact` becomes false.
+Piece project(const Piece& piece, const std::vector<int>& kept, bool* exact = nullptr);
 
 // True if every point of `a` is seen at once to be in `b`.
 bool contained(const Piece& a, const Piece& b);
@@ -86,11 +87,16 @@ class PointSet {
   bool contains(const PointSet& other) const;
   // The same points as disjoint pieces; overlaps that can not be split exactly are dropped.
   const std::vector<Piece>& pieces() const;
-  double points() const;
+  double points(bool* exact = nullptr) const;
+  bool drops_points() const {  // pieces() are fewer points than were added
+    pieces();
+    return dropped_;
+  }
 
  private:
   std::vector<Piece> added_;
   mutable std::vector<Piece> pieces_;
+  mutable bool dropped_ = false;
   mutable bool current_ = true;  // pieces_ says the same as added_
 };
 

@@ -23,11 +23,12 @@ class PointCounter {
     values_.resize(piece_.box.size(), 0);
   }
 
-  double run() {
+  double run(bool* exact) {
     double lines = 1;
     for (size_t i = 0; i + 1 < variables_.size(); ++i) lines *= double(piece_.box[size_t(variables_[i])].count());
     if (lines > max_lines) {
-      const auto apart = one_apart();
+      const auto apart = one_apart(exact);
+      if (!apart && exact != nullptr) *exact = false;
       return apart ? *apart : inner_box();
     }
     return count_from(0);
@@ -67,7 +68,7 @@ class PointCounter {
   }
   // A variable of which each value leaves the others in parts that have no cut in common: those are counted by
   // themselves.
-  std::optional<double> one_apart() const {
+  std::optional<double> one_apart(bool* exact) const {
     int best = -1;
     double least = 4 * max_lines;
     for (const int v : variables_)
@@ -94,7 +95,7 @@ class PointCounter {
         }
         one.cut(std::move(fixed));
       }
-      total += index::count(one);
+      total += index::count(one, exact);
     }
     return total;
   }
@@ -207,7 +208,7 @@ std::optional<Piece> without_equations(const Piece& piece) {
 
 }  // namespace
 
-double count(const Piece& whole) {
+double count(const Piece& whole, bool* exact) {
   if (whole.bounds_empty()) return 0;
   const std::optional<Piece> shorter = whole.cuts.size() > 1 ? without_equations(whole) : std::nullopt;
   const Piece& piece = shorter ? *shorter : whole;
@@ -236,7 +237,7 @@ double count(const Piece& whole) {
     std::vector<const HalfSpace*> cuts;
     for (const HalfSpace& cut : piece.cuts)
       if (find(cut.terms[0].first) == int(root)) cuts.push_back(&cut);
-    total *= PointCounter(piece, std::move(variables), std::move(cuts)).run();
+    total *= PointCounter(piece, std::move(variables), std::move(cuts)).run(exact);
   }
   return total;
 }

@@ -31,6 +31,7 @@ class Progression {
   }
 
   bool is_one_to_one() const { return one_to_one_; }
+  bool is_whole() const { return !dropped_ && !left_out_; }  // else some of the values are missing
   void restrict(Region& region, size_t coordinate, Atoms& atoms) const {
     int64_t last = base_;
     for (const Level& level : levels_) last += level.step * (level.count - 1);
@@ -69,6 +70,8 @@ class Progression {
       last.count += part.step / last.step * (part.count - 1);
     else if (part.step > reach && (levels_.size() == 1 || part.step % levels_[0].step == 0))
       levels_.push_back(part);
+    else
+      dropped_ = true;
   }
 
   // Steps that do not divide each other, such as 2 p + 3 r: all sums are marked, and the longest row of them is taken.
@@ -103,12 +106,15 @@ class Progression {
     }
     base_ += int64_t(best) * common;
     levels_ = {{common, int64_t(best_length)}};
+    dropped_ = false;
+    left_out_ = size_t(std::count(marked.begin(), marked.end(), true)) > best_length;
   }
 
   static constexpr int64_t most_sums = 1 << 20;
   int64_t base_ = 0;
   bool one_to_one_ = true;
-  bool left_out_ = false;
+  bool left_out_ = false;  // a step that does not fit the others,
+  bool dropped_ = false;   // or one that would make levels overlap
   std::vector<Level> levels_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "index/direction.h"
 #include "index/piece.h"
 
 namespace lightline::index {
@@ -60,8 +61,10 @@ enum class Data : uint8_t { general, kindest };
 bool has_no_points(const Region& region, Atoms& atoms);
 
 // The number of points of a union, or fewer.
-double count(std::span<const Region> regions, Atoms& atoms, Data data = Data::general);
-double count(const Region& region, Atoms& atoms, Data data = Data::general);
+AtLeast count(std::span<const Region> regions, Atoms& atoms, Data data = Data::general);
+AtLeast count(const Region& region, Atoms& atoms, Data data = Data::general);
+// The number of points of a union, or more.
+AtMost count_at_most(std::span<const Region> regions, Atoms& atoms, Data data = Data::general);
 
 // The values that the forms take together over the region: all of them where that can be said, else some.
 std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms);

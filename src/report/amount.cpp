@@ -17,4 +17,10 @@ std::string amount(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}{}", value, prefixes[step], unit);
 }
 
+std::string amount(double value) {
+  std::string text = amount(value, "");
+  if (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
 }  // namespace lightline::report

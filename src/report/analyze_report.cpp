@@ -7,6 +7,7 @@
 
 #include "einsum/lift.h"
 #include "report/amount.h"
+#include "report/demand_report.h"
 #include "report/json.h"
 #include "report/run_report.h"
 #include "report/table.h"
@@ -144,7 +145,10 @@ std::string to_text(const AnalyzeReport& r, size_t top) {
   for (const auto& [name, count] : r.analysis->opaque)
     text += fmt::format("opaque: {} ({} times), priced by bytes only\n", name, count);
   for (const std::string& assumption : r.assumptions) text += fmt::format("assumption: {}\n", assumption);
-  for (const std::string& reason : r.analysis->given_up) text += fmt::format("counted as nothing: {}\n", reason);
+  for (const demand::GivenUp& one : r.analysis->given_up)
+    if (one.unknown) text += fmt::format("counted as nothing: {} ({})\n", one.what, one.group);
+  if (r.explain) text += "\n" + given_up_text(r.analysis->given_up);
+  if (r.demand) text += "\n" + terms_text(*r.loops, r.analysis->terms, top);
   return text;
 }
 
@@ -178,7 +182,7 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
   json["ridge"] = b.ridge;
   if (r.measured_ms) {
     json["measured_ms"] = *r.measured_ms;
-    json["headroom"] = b.fused.ms > 0 ? Json(*r.measured_ms / b.fused.ms) : Json(nullptr);
+    if (b.fused.ms > 0) json["headroom"] = *r.measured_ms / b.fused.ms;
   }
   json["operators"] = Json::array();
   einsum::Lifting lifting(*r.loops);
@@ -198,7 +202,11 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
     json["operators"].push_back(entry);
   }
   json["assumptions"] = r.assumptions;
-  json["given_up"] = r.analysis->given_up;
+  json["given_up"] = Json::array();
+  for (const demand::GivenUp& one : r.analysis->given_up)
+    if (one.unknown) json["given_up"].push_back(fmt::format("{} ({})", one.what, one.group));
+  if (r.explain) json["explain"] = given_up_json(r.analysis->given_up);
+  if (r.demand) json["demand"] = terms_json(*r.loops, r.analysis->terms);
   if (!carried.empty()) {
     const Json members = Json::parse("{" + carried + "}", nullptr, false);
     if (members.is_object())

@@ -19,6 +19,8 @@ struct AnalyzeReport {
   bound::Bounds bounds;
   std::optional<double> measured_ms;
   std::vector<std::string> assumptions;
+  bool explain = false;  // list where bounds gave up
+  bool demand = false;   // list the demand of every term
 };
 
 std::string to_text(const AnalyzeReport& report, size_t top);

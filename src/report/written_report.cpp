@@ -57,20 +57,14 @@ std::string where_text(const Cause& cause) {
   return text + ")";
 }
 
-std::string bare(double macs) {
-  std::string text = amount(macs, "");
-  while (text.ends_with(' ')) text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 std::string written_text(const demand::Written& written) {
   if (written.differences.empty()) return "";
-  std::string text = fmt::format("products: {} written, {} needed:", bare(written.macs), bare(written.needed));
+  std::string text = fmt::format("products: {} written, {} needed:", amount(written.macs), amount(written.needed));
   const char* separator = " ";
   for (const Cause& cause : causes_of(written)) {
-    text += fmt::format("{}{} {}{}", separator, cause.macs < 0 ? bare(-cause.macs) + " more" : bare(cause.macs),
+    text += fmt::format("{}{} {}{}", separator, cause.macs < 0 ? amount(-cause.macs) + " more" : amount(cause.macs),
                         demand::description(cause.reason), where_text(cause));
     separator = "; ";
   }

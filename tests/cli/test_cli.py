@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -418,3 +419,30 @@ def test_imported_programs_are_canonical_text(path: Path) -> None:
     assert imported.returncode == 0, imported.stderr
     assert lightline("check", "-", text=imported.stdout).returncode == 0
     assert lightline("fmt", "-", text=imported.stdout).stdout == imported.stdout
+
+
+# ---- what an analysis says beside its bounds ----
+
+
+def test_analyze_says_where_it_gave_up() -> None:
+    assert "given up: nothing\n" in lightline("analyze", MATMUL, "--explain").stdout
+    assert "given up" not in lightline("analyze", MATMUL).stdout
+    text = lightline("analyze", MATMUL, "--explain", "--json").stdout
+    assert json.loads(text)["explain"] == []
+
+
+def test_analyze_lists_the_demand_of_terms() -> None:
+    document = json.loads(lightline("analyze", MATMUL, "--demand", "--json").stdout)
+    products = [term for term in document["demand"] if "macs" in term["work"]]
+    assert sum(sum(term["work"]["macs"].values()) for term in products) == sum(document["macs"].values())
+    inputs = {term["term"]: term["elements"] for term in document["demand"] if term["kind"] == "input"}
+    assert {read["term"]: read["elements"] for read in products[0]["reads"]} == inputs
+    assert "MAC" in lightline("analyze", MATMUL, "--demand").stdout
+
+
+def test_completion_and_help_know_the_options_of_analyze() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        script = lightline("completion", shell).stdout
+        assert "explain" in script and "demand" in script, shell
+    text = lightline("analyze", "--help").stdout
+    assert "--explain" in text and "--demand" in text

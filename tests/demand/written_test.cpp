@@ -129,6 +129,18 @@ TEST(Written, StepsOfALoopCountEach) {
         << steps;
 }
 
+// Of 64 rows 34 are read, of which 32 are seen to be.
+TEST(Written, WhatCanNotBeToldApartHasAReasonOfItsOwn) {
+  const auto found = reasons(
+      "program p(x: f32[64, 4], w: f32[4], v: f32[8]) -> (y) {\n"
+      "  h: f32[64] = for i: sum k in 4: x[i, k] * w[k]\n"
+      "  e: f32[64] = for i: exp(h[i])\n"
+      "  y: f32[8] = for p: sum r in 8: e[2 * p + 3 * r] * v[r]\n}",
+      64 * 4 + 8 * 8);
+  EXPECT_GE(found.at(Reason::not_followed), 4 * (64 - 36));
+  EXPECT_FALSE(found.contains(Reason::not_used));
+}
+
 TEST(Written, EveryReasonHasAName) {
   for (int r = 0; r <= int(Reason::unwritten); ++r) {
     EXPECT_FALSE(name(Reason(r)).empty());

@@ -1,0 +1,62 @@
+// Where bounds give up they say so, once for each statement and reason, with what it could be worth at most.
+#include "demand/given_up.h"
+
+#include <gtest/gtest.h>
+
+#include "demand/pricing.h"
+
+namespace lightline::demand {
+namespace {
+
+using testing_support::analysis_of;
+
+TEST(GivenUp, NothingOfADenseProgram) {
+  EXPECT_TRUE(analysis_of("program p(x: f32[16, 8], w: f32[8, 4]) -> (c) {\n"
+                          "  r: f32[32, 8] = for i, k: max(x[i div 2, k], 0)\n"
+                          "  c: f32[32, 4] = for i, j: sum k in 8: r[i, k] * w[k, j]\n}")
+                  .given_up.empty());
+}
+
+TEST(GivenUp, AMaskThatIsTooLargeToBeTried) {
+  const Analysis a = analysis_of(
+      "program p(x: f32[8192, 8192], w: f32[8192, 2]) -> (c) {\n"
+      "  t: f32[8192, 8192] = for i, j: if((i * j) mod 7 < 3, x[i, j], 0)\n"
+      "  c: f32[8192, 2] = for i, j: sum k in 8192: t[i, k] * w[k, j]\n}");
+  ASSERT_EQ(a.given_up.size(), 1u);
+  const GivenUp& one = a.given_up[0];
+  EXPECT_TRUE(one.unknown);
+  EXPECT_EQ(one.group, "t");
+  EXPECT_NE(one.what.find("mask"), std::string::npos) << one.what;
+  EXPECT_EQ(one.macs.number(), 8192.0 * 8192 * 2);
+  // x, w and c
+  EXPECT_EQ(one.bytes.number() + a.fused.bytes(), 4.0 * (8192.0 * 8192 + 8192 * 2 + 8192 * 2));
+  // What is written is told apart from what is not used
+  ASSERT_EQ(a.written.differences.size(), 1u);
+  EXPECT_EQ(a.written.differences[0].reason, Reason::given_up);
+}
+
+// Steps of 2 and 3 reach all but some numbers at the ends: a row of them is taken.
+TEST(GivenUp, ASetThatBecameSmaller) {
+  const Analysis a =
+      analysis_of("program p(x: f32[64], w: f32[8]) -> (y) { y: f32[8] = for p: sum r in 8: x[2 * p + 3 * r] * w[r] }");
+  ASSERT_FALSE(a.given_up.empty());
+  for (const GivenUp& one : a.given_up) {
+    EXPECT_FALSE(one.unknown);
+    EXPECT_EQ(one.group, "y");
+    EXPECT_GE(one.times, 1);
+    // 34 elements of x are read
+    EXPECT_GE(one.bytes.number() + a.fused.input_bytes, 4 * (34 + 8));
+  }
+}
+
+TEST(GivenUp, OfASetOnlyWhatItDependsOnIsAtStake) {
+  const Analysis a = analysis_of(
+      "program p(x: f32[64], w: f32[8], u: f32[100, 100]) -> (y, z) {\n"
+      "  y: f32[8] = for p: sum r in 8: x[2 * p + 3 * r] * w[r]\n"
+      "  z: f32[100] = for i: u[i, 0] + 1\n}");
+  ASSERT_FALSE(a.given_up.empty());
+  for (const GivenUp& one : a.given_up) EXPECT_LE(one.bytes.number(), 4 * (64 + 8));
+}
+
+}  // namespace
+}  // namespace lightline::demand
