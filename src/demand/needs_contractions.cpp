@@ -250,7 +250,7 @@ void Needs::settle_pairs() {
         for (uint32_t c = 0; c < rank; ++c) same.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
         if (!same.empty) diagonal.push_back(std::move(same));
       }
-      const double themselves = diagonal.empty() ? 0 : count(diagonal);
+      const double themselves = diagonal.empty() ? 0.0 : count(diagonal);
       // The other way: of all pairs, those with a mirror count half.
       const double twice = most_mirrored(TermId(key[0]), pair.regions, rank);
       products = std::min(products, std::max(std::ceil((count(both) + themselves) / 2),

@@ -89,7 +89,7 @@ struct Needs::Orders {
     for (size_t v = 0; v < network.region.box.size(); ++v)
       if ((variables & bit(v)) != 0) forms.push_back(Form::variable(index::AtomId(v)));
     const auto mapped = index::image(network.region, forms, needs.atoms_);
-    return at->second = mapped.empty() ? 0 : needs.count(mapped);
+    return at->second = mapped.empty() ? 0.0 : needs.count(mapped);
   }
 
   // What a side is read by, as it was there from the start

@@ -85,7 +85,7 @@ void Needs::need_outputs() {
         continue;
       }
       std::vector<Region>& places = written_[one.value.term];
-      const double known = places.empty() ? 0 : count(places);
+      const double known = places.empty() ? 0.0 : count(places);
       for (Region& region : index::image(one.where, one.value.at, atoms_)) keep(places, std::move(region));
       fresh |= count(places) > known;
     }
