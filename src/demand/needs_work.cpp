@@ -59,7 +59,8 @@ bool is_clamp(const Term& term) {
 // Bits that are moved or masked by a number that is known: a modifier too.
 bool is_shift(const Term& term) {
   const bool moves = term.function == Function::bitand_ || term.function == Function::shl ||
-                     term.function == Function::shr || term.function == Function::div || term.function == Function::mod;
+                     term.function == Function::shr || term.function == Function::div ||
+                     term.function == Function::mod || term.function == Function::remainder;
   return moves && is_integer(term.type) &&
          std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
 }

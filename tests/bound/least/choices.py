@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from least.case import Case, Jax, Torch, Work, bf16, boolean, exactly, f32, moved, u8
+from least.case import Case, Jax, Torch, Work, bf16, boolean, exactly, f32, i64, moved, u8
 from least.masks import BATCH, HEADS, WIDTH, attend, attention_work
 from least.zeros import product
 
@@ -26,6 +26,27 @@ def all_finite(x: Any) -> Any:
 
 def largest_byte(x: Any) -> Any:
     return x.amax()
+
+
+def exponentials_that_are_seen(x: Any, m: Any, w: Any) -> Any:
+    return torch.exp(x.masked_fill(m, float("-inf"))) @ w
+
+
+def positive_that_are_seen(x: Any, m: Any, w: Any) -> Any:
+    return torch.relu(torch.where(m, x, -1e9)) @ w
+
+
+def padded_keys(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    """As transformers hide padding: whole numbers, of which those that are 0 become a huge number below zero."""
+    hidden = (1.0 - mask[:, None, None, :].to(q.dtype)) * torch.finfo(q.dtype).min
+    return torch.softmax(q @ k.transpose(-1, -2) + hidden, -1) @ v
+
+
+def rows_without_scores(q: Any, k: Any, v: Any) -> Any:
+    """As decomposed attention treats rows that see nothing."""
+    scores = q @ k.transpose(-1, -2)
+    seen = torch.any(scores != float("-inf"), -1, keepdim=True)
+    return torch.where(seen, torch.softmax(scores, -1), 0.0) @ v
 
 
 def clear_diagonal(x: Any) -> None:
@@ -130,6 +151,7 @@ class LastState(nn.Module):
 
 N = 4096
 SQUARE = f32(N, N)
+HEAD = f32(4, 8, 1024, 64)
 CUBE = N**3
 RUN = 8
 # Of the first step: no product with the zero state, and no forget gate, which meets a zero cell.
@@ -143,6 +165,38 @@ CASES = [
         product(2 * CUBE, moved(boolean(N), SQUARE, SQUARE, SQUARE, SQUARE), slots=N * N),
         Work(bytes=moved(boolean(N), SQUARE, SQUARE, SQUARE)),
         floor=Work(products={"f32": CUBE}, bytes=moved(boolean(N), SQUARE, SQUARE, SQUARE)),
+    ),
+    Case(  # all may be hidden
+        "exponentials by data",
+        Torch(exponentials_that_are_seen, (SQUARE, boolean(N), SQUARE)),
+        Work(products={"f32": CUBE}, slots=N * N, special=N * N, bytes=moved(boolean(N), SQUARE, SQUARE, SQUARE)),
+        Work(products={"f32": CUBE}, bytes=moved(boolean(N), SQUARE, SQUARE, SQUARE)),
+        floor=Work(products={"f32": 0}, bytes=moved(boolean(N), SQUARE)),
+        floor_at_least=Work(bytes=moved(boolean(N), SQUARE)),
+    ),
+    Case(
+        "positive numbers by data",
+        Torch(positive_that_are_seen, (SQUARE, boolean(N), SQUARE)),
+        product(CUBE, moved(boolean(N), SQUARE, SQUARE, SQUARE), slots=2 * N * N),
+        Work(products={"f32": CUBE}, bytes=moved(boolean(N), SQUARE, SQUARE, SQUARE)),
+        floor=Work(products={"f32": 0}, bytes=moved(boolean(N), SQUARE)),
+        floor_at_least=Work(bytes=moved(boolean(N), SQUARE)),
+    ),
+    Case(
+        "padded keys",
+        Torch(padded_keys, (HEAD, HEAD, HEAD, i64(4, 1024))),
+        Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD, i64(4, 1024))),
+        Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD, i64(4, 1024))),
+        floor=Work(products={"f32": 0}, bytes=moved(HEAD, i64(4, 1024))),
+        floor_at_least=Work(bytes=moved(HEAD)),
+    ),
+    Case(  # whether a row has scores is a question to all of them; the values are not needed if it has none
+        "rows without scores",
+        Torch(rows_without_scores, (HEAD, HEAD, HEAD)),
+        Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
+        Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
+        floor=Work(products={"f32": 4 * 8 * 1024 * 1024 * 64}, bytes=moved(HEAD, HEAD, HEAD)),
+        floor_at_least=Work(products={"f32": 4 * 8 * 1024 * 1024 * 64}, bytes=moved(HEAD, HEAD, HEAD)),
     ),
     Case(  # one positive element proves the result
         "any positive",

@@ -27,7 +27,15 @@ class Rates:
 def rates(units: int, clock: float, tf32: int, bandwidth: float, f64: int) -> Rates:
     """Of an NVIDIA part by its multiply-accumulates per unit and clock; 128 lanes and 16 special results per unit."""
     tick = units * clock
-    products = {"f64": f64, "f32": tf32, "f16": 2 * tf32, "bf16": 2 * tf32, "f8": 4 * tf32, "i8": 4 * tf32}
+    products = {
+        "f64": f64,
+        "f32": tf32,
+        "f16": 2 * tf32,
+        "bf16": 2 * tf32,
+        "f8": 4 * tf32,
+        "i8": 4 * tf32,
+        "bool": 32 * tf32,
+    }
     return Rates({dtype: tick * per for dtype, per in products.items()}, 128 * tick, 16 * tick, bandwidth)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from least.case import Case, Jax, Torch, Work, bf16, boolean, c64, f8, f32, i8, moved, u8
+from least.case import Case, Jax, Torch, Work, bf16, boolean, c64, f8, f32, i8, i64, moved, u8
 from least.zeros import product
 
 
@@ -54,6 +54,18 @@ def half_widened(x: Any, w: Any) -> Any:
 
 def plain_attention(q: Any, k: Any, v: Any) -> Any:
     return F.scaled_dot_product_attention(q, k, v)
+
+
+def differing_bits(a: Any, b: Any) -> Any:
+    return (a[:, None, :] != b[None, :, :]).sum(-1)
+
+
+def low_bits(a: Any, b: Any) -> Any:
+    return (a & 1).float() @ (b % 2).float()
+
+
+def hermitian(a: Any) -> Any:
+    return a @ a.mH
 
 
 def complex_times_real(z: Any, w: Any) -> Any:
@@ -152,6 +164,27 @@ CASES = [
             bytes=4 * QUERY.bytes,
         ),
         Work(products={"bf16": 64 * 4096 * 4096 * 2 * 64}, bytes=4 * QUERY.bytes),
+    ),
+    Case(
+        "where truths differ",
+        Torch(differing_bits, (boolean(1024, 2048), boolean(1024, 2048))),
+        product(1024 * 1024 * 2048, moved(boolean(1024, 2048), boolean(1024, 2048), i64(1024, 1024)), "bool"),
+        Work(bytes=moved(boolean(1024, 2048), boolean(1024, 2048), i64(1024, 1024))),
+    ),
+    Case(
+        "low bits",
+        Torch(low_bits, (u8(N, N), u8(N, N))),
+        product(CUBE, moved(u8(N, N), u8(N, N), SIDE), "bool"),
+        Work(bytes=moved(u8(N, N), u8(N, N), SIDE)),
+    ),
+    Case(  # half of the result is the conjugate of the other
+        "complex matrix times its adjoint",
+        Torch(hermitian, (c64(2048, 1024),)),
+        product(3 * 1024 * 2048 * 2049 // 2, moved(c64(2048, 1024), c64(2048, 2048))),
+        Work(
+            products={"f32": 3 * 1024 * 2048 * 2049 // 2},
+            bytes=moved(c64(2048, 1024), c64(2048, 2048)),
+        ),
     ),
     Case(  # real and imaginary parts, a real product each
         "complex times real",
