@@ -262,8 +262,11 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
   switch (function) {
     case Function::eq:
     case Function::ne:  // is it hidden?
-      for (size_t i = 0; i < 2; ++i)
-        if (args[i]->is_number(-INFINITY) && is_hidden(*args[1 - i])) return put(Value::of(function == Function::eq));
+      for (size_t i = 0; i < 2; ++i) {
+        if (!args[i]->is_number() || !std::isinf(args[i]->number)) continue;
+        if (args[i]->number < 0 && is_hidden(*args[1 - i])) return put(Value::of(function == Function::eq));
+        if (!terms_.may_be_infinite(*args[1 - i])) return put(Value::of(function == Function::ne));
+      }
       break;
     case Function::add: return put(sum({{*args[0], 1}, {*args[1], 1}}, 0, type));
     case Function::sub: return put(sum({{*args[0], 1}, {*args[1], -1}}, 0, type));

@@ -69,6 +69,48 @@ std::vector<Form> shifted_down(size_t size, uint32_t reduced) {
   return shift;
 }
 
+// Values that a reduced variable might take at every point, by the bounds of a case: where it starts and ends.
+std::vector<Form> ends_of(const Case& one, uint32_t variable, uint32_t reduced, Atoms& atoms) {
+  std::vector<Form> ends{Form::of(one.where.box[variable].lo), Form::of(one.where.box[variable].hi)};
+  if (one.where.box[variable].step != 1) return ends;
+  for (const Form& cut : one.where.cuts) {
+    const int64_t sign = cut.coefficient(variable);
+    if (sign != 1 && sign != -1) continue;
+    const Form rest = atoms.sum(cut, Form::variable(variable), -sign);
+    if (!has_below(rest, reduced, atoms)) ends.push_back(atoms.scaled(rest, -sign));
+  }
+  return ends;
+}
+
+// Whether a case has points for all that is free in a cell. One that is found is a proof; none found is no answer.
+bool is_met_throughout(const Case& one, uint32_t reduced, const Region& cell, Atoms& atoms) {
+  std::vector<Range> box(reduced, Range{0, 0, 1});
+  box.insert(box.end(), cell.box.begin(), cell.box.end());
+  std::vector<Form> point;
+  for (size_t v = 0; v < box.size(); ++v) point.push_back(Form::variable(index::AtomId(v)));
+  const auto never_negative = [&](const Form& form) {
+    return atoms.range(atoms.compose(form, point, box), box).lo >= 0;
+  };
+  const std::function<bool(uint32_t)> found_from = [&](uint32_t r) {
+    if (r == reduced) return std::all_of(one.where.cuts.begin(), one.where.cuts.end(), never_negative);
+    const Range& range = one.where.box[r];
+    for (const Form& end : ends_of(one, r, reduced, atoms)) {
+      const Range values = atoms.range(end, box);
+      if (values.lo < range.lo || values.hi > range.hi) continue;
+      point[r] = end;
+      if (found_from(r + 1)) return true;
+    }
+    return false;
+  };
+  return reduced <= 3 && found_from(0);
+}
+
+// A number that decides the whole, wherever it takes part.
+bool decides(Reducer reducer, const Value& value) {
+  if (!value.is_number()) return false;
+  return (reducer == Reducer::any && value.number != 0) || (reducer == Reducer::all && value.number == 0);
+}
+
 }  // namespace
 
 Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType type) {
@@ -293,6 +335,8 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
   std::vector<Range> box(body[0].where.box.begin(), body[0].where.box.begin() + reduced);
   box.insert(box.end(), cell.box.begin(), cell.box.end());
   algebra_.box = box;
+  for (const Case& one : body)
+    if (decides(reducer, one.value) && is_met_throughout(one, reduced, cell, atoms_)) return one.value;
   if (auto value = closed_form(reducer, body, reduced, cell, type)) return *value;
   if (auto value = with_what_leaves(reducer, body, reduced, cell, type)) return *value;
   // A sum of what does not vary and of what does
@@ -311,7 +355,13 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
     }
     body = std::move(rest);
   }
-  return reduction_term(reducer, body, reduced, type);
+  const bool empty_somewhere = (reducer == Reducer::max || reducer == Reducer::min) &&
+                               std::none_of(body.begin(), body.end(), [&](const Case& one) {
+                                 return is_met_throughout(one, reduced, cell, atoms_);
+                               });
+  const Value value = reduction_term(reducer, std::move(body), reduced, type);
+  if (empty_somewhere && value.is_element()) terms_.at(value.term).infinite = true;
+  return value;
 }
 
 // Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.

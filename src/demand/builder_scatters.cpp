@@ -49,9 +49,16 @@ bool Builder::scatter_by_formula(const loops::Scatter& node, const Space& space,
   Cases placed;
   algebra_.for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
     Region region = where;
+    // Variables of one value are that value: otherwise a half of their equations would follow from the boxes alone.
+    std::vector<Form> images;
+    for (size_t v = 0; v < region.box.size(); ++v) {
+      const Range& range = region.box[v];
+      images.push_back(v < reduced_count && range.lo == range.hi ? Form::of(range.lo)
+                                                                 : Form::variable(index::AtomId(v)));
+    }
     for (size_t d = 0; d < shape.size() && !region.empty; ++d) {
       const Form at = values[d + 1]->is_number() ? Form::of(int64_t(values[d + 1]->number)) : values[d + 1]->form;
-      region.cut_equal(at, Form::variable(index::AtomId(before + d)), atoms_);
+      region.cut_equal(atoms_.compose(at, images, where.box), Form::variable(index::AtomId(before + d)), atoms_);
     }
     if (!region.empty) placed.push_back({std::move(region), *values[0]});
   });
@@ -271,6 +278,7 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
   };
   term.reads_data = reads_data(term.body) || reads_data(parts.init) ||
                     std::any_of(targets.begin(), targets.end(), [&](const Cases& cases) { return reads_data(cases); });
+  for (const Case& one : parts.init) term.infinite |= terms_.may_be_infinite(one.value);
   form_.scatters.push_back(std::move(parts));
   const TermId id = terms_.add(std::move(term));
   Region whole;

@@ -215,6 +215,8 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
     atoms_.know(id, std::move(table));
     terms_.at(id).reads_data = false;
   }
+  for (int64_t i = 0; known != nullptr && is_float(declared.dtype) && i < known->size(); ++i)
+    terms_.at(id).infinite |= !std::isfinite(known->get_f64(i));
   Region whole = Region::whole(declared.shape);
   if (whole.empty) return define(array, {});
   define(array, {{std::move(whole), Value::element(id, variables(declared.shape.size()), declared.dtype)}});
@@ -256,6 +258,7 @@ void Builder::statement(const loops::Constant& node) {
     atoms_.know(id, std::move(table));
   } else {
     terms_.at(id).reads_data = true;
+    for (const loops::Literal& literal : node.values) terms_.at(id).infinite |= !std::isfinite(number_of(literal));
   }
   define(node.result, {{whole, Value::element(id, variables(declared.shape.size(), before), declared.dtype)}});
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "base/maths.h"
@@ -296,7 +297,18 @@ Form Coordinates::name_beside(const Form& form, uint32_t kept) {
   return atoms_.sum(atoms_.sum(result, own), name(other));
 }
 
+bool Terms::may_be_infinite(const Value& value) const {
+  if (value.is_number()) return !std::isfinite(value.number);
+  return value.is_element() && terms_[value.term].infinite;
+}
+
 TermId Terms::add(Term term) {
+  const bool vanishes =
+      term.kind == TermKind::call && (term.function == loops::Function::exp || term.function == loops::Function::exp2);
+  term.infinite |= term.kind == TermKind::unknown || term.kind == TermKind::opaque || term.kind == TermKind::stored ||
+                   term.kind == TermKind::carried || !std::isfinite(term.number);
+  for (const Argument& arg : term.args) term.infinite |= !vanishes && may_be_infinite(arg.value);
+  for (const Case& one : term.body) term.infinite |= may_be_infinite(one.value);
   if (term.reads_data && term.salt == loops::none) term.salt = salt_;
   term.statement = statement_;
   terms_.push_back(std::move(term));

@@ -87,6 +87,7 @@ struct Term {
   DType type = DType::f32;                          // the type it is computed in
   DType width = DType::f32;                         // the narrowest type that holds its values
   bool reads_data = false;                          // depends on what is not known before the program runs
+  bool infinite = false;                            // may be an infinity that the program spells
   loops::ArrayId array = loops::none;               // input; opaque, scatter: whose statement it is
   uint32_t rank = 0;                                // coordinates
   double number = 0;                                // sum, product
@@ -143,6 +144,8 @@ class Terms {
   // The term that is equal, or this one.
   TermId intern(Term term);
   TermId add(Term term);  // one that is equal to no other
+  // Whether it may be an infinity: arithmetic on data gives none, they come from the program's own numbers.
+  bool may_be_infinite(const Value& value) const;
   void set_statement(uint32_t statement) { statement_ = statement; }
   uint32_t statement() const { return statement_; }
   void set_salt(uint32_t salt) { salt_ = salt; }

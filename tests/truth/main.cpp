@@ -2,9 +2,11 @@
 //
 //   lightline_truth --seed N --count M [--kind K] [--finds FOLDER]
 //   lightline_truth --seed N --count M --respell neutral|wasteful
+//   lightline_truth --seed N --count M --corpus FOLDER     (files *.lir in other words)
 //   lightline_truth --file X.lir
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +22,7 @@ struct Arguments {
   FuzzOptions fuzz;
   std::string finds;
   std::string respell;
+  std::string corpus;
   std::vector<std::string> files;
   bool wrong = false;
 };
@@ -43,6 +46,8 @@ Arguments parse_arguments(int count, char** words) {
       arguments.finds = value;
     else if (word == "--respell")
       arguments.respell = value;
+    else if (word == "--corpus")
+      arguments.corpus = value;
     else if (word == "--file")
       arguments.files.push_back(value);
     else
@@ -98,8 +103,7 @@ int run_fuzz(const Arguments& arguments) {
   return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
 }
 
-int run_respelling(const Arguments& arguments) {
-  const RespellReport report = respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful");
+int show_respelling(const RespellReport& report) {
   bool moved = false;
   for (const auto& [rule, counts] : report.rules) {
     fmt::print("{:<44} {:>6} of {:>6}\n", rule, counts.first, counts.second);
@@ -110,6 +114,17 @@ int run_respelling(const Arguments& arguments) {
   return report.faults.empty() ? (moved ? 1 : 0) : 3;
 }
 
+int run_corpus(const Arguments& arguments) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(arguments.corpus))
+    if (entry.path().extension() == ".lir") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  const auto report = respell_files(files, arguments.fuzz.seed, arguments.fuzz.count);
+  if (report.ok()) return show_respelling(*report);
+  fmt::print(stderr, "{}\n", to_string(report.error()));
+  return 2;
+}
+
 }  // namespace
 }  // namespace lightline::truth
 
@@ -118,11 +133,14 @@ int main(int count, char** words) {
   const Arguments arguments = parse_arguments(count, words);
   if (arguments.wrong) {
     fmt::print(stderr,
-               "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful] "
+               "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful "
+               "| --corpus FOLDER] "
                "| --file X.lir\n");
     return 2;
   }
-  if (!arguments.respell.empty()) return run_respelling(arguments);
+  if (!arguments.corpus.empty()) return run_corpus(arguments);
+  if (!arguments.respell.empty())
+    return show_respelling(respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful"));
   int code = 0;
   for (const std::string& file : arguments.files) code = std::max(code, show_file(file));
   return arguments.files.empty() ? run_fuzz(arguments) : code;

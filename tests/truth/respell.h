@@ -45,6 +45,13 @@ struct RespellReport {
 // Random programs, each respelled by every rule that has a place in it; the pairs too.
 RespellReport respell_all(uint64_t seed, uint64_t count, bool wasteful);
 
+// What differs between the tiers of a program and of the same in other words.
+std::vector<Violation> moved_tiers(const std::vector<Tier>& old_tiers, const std::vector<Tier>& new_tiers);
+
+// Programs of the files, each time one of them by one rule, both at random. Only tiers are held: such programs are too
+// large to run.
+Result<RespellReport> respell_files(const std::vector<std::string>& files, uint64_t seed, uint64_t count);
+
 Result<RespellVerdict> judge_neutral(const Sketch& from, const Sketch& to, uint64_t seed);
 Result<RespellVerdict> judge_wasteful(const Sketch& from, const Sketch& to, uint64_t seed);
 

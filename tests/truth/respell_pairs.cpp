@@ -44,6 +44,24 @@ std::vector<Tier> tiers(const Subject& subject) {
 
 }  // namespace
 
+std::vector<Violation> moved_tiers(const std::vector<Tier>& old_tiers, const std::vector<Tier>& new_tiers) {
+  std::vector<Violation> violations;
+  for (size_t i = 0; i < old_tiers.size(); ++i) {
+    const Tier &a = old_tiers[i], &b = new_tiers[i];
+    const auto same = [&](const char* resource, double was, double is) {
+      if (std::abs(was - is) > 1e-6 * std::max(was, is) + 1e-11)
+        violations.push_back({a.name, resource, is, was, is < was});
+    };
+    same("input_bytes", a.input_bytes, b.input_bytes);
+    same("output_bytes", a.output_bytes, b.output_bytes);
+    same("macs", a.total_macs(), b.total_macs());
+    same("vector_ops", a.vector_ops, b.vector_ops);
+    same("transcendental_ops", a.transcendental_ops, b.transcendental_ops);
+    same("milliseconds", a.milliseconds, b.milliseconds);
+  }
+  return violations;
+}
+
 std::vector<Pair> wasteful_pairs(uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto size = [&] { return int(3 + random() % 5); };
@@ -93,20 +111,7 @@ Result<RespellVerdict> judge_neutral(const Sketch& from, const Sketch& to, uint6
   LL_TRY(Subject after, subject_of(to, seed));
   RespellVerdict verdict;
   LL_TRY(verdict.other_meaning, difference(before, after));
-  const auto old_tiers = tiers(before), new_tiers = tiers(after);
-  for (size_t i = 0; i < old_tiers.size(); ++i) {
-    const Tier &a = old_tiers[i], &b = new_tiers[i];
-    const auto same = [&](const char* resource, double was, double is) {
-      if (std::abs(was - is) > 1e-6 * std::max(was, is) + 1e-11)
-        verdict.violations.push_back({a.name, resource, is, was, is < was});
-    };
-    same("input_bytes", a.input_bytes, b.input_bytes);
-    same("output_bytes", a.output_bytes, b.output_bytes);
-    same("macs", a.total_macs(), b.total_macs());
-    same("vector_ops", a.vector_ops, b.vector_ops);
-    same("transcendental_ops", a.transcendental_ops, b.transcendental_ops);
-    same("milliseconds", a.milliseconds, b.milliseconds);
-  }
+  verdict.violations = moved_tiers(tiers(before), tiers(after));
   return verdict;
 }
 

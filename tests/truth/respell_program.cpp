@@ -1,6 +1,7 @@
 #include "truth/respell_program.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <vector>
@@ -144,7 +145,102 @@ bool outline(Program& program, std::mt19937_64& random) {
   return true;
 }
 
+// Arrays that a statement of the program itself defines without reading them, and inputs, with the place after which
+// they are there.
+struct Definition {
+  ArrayId array = none;
+  size_t after = 0;
+};
+
+std::vector<Definition> definitions_of(const Program& program) {
+  std::vector<Definition> places;
+  for (const ArrayId input : program.inputs) places.push_back({input, 0});
+  for (size_t i = 0; i < program.statements.size(); ++i) {
+    const auto* compute = std::get_if<Compute>(&program.statements[i].node);
+    if (compute == nullptr || compute->is_view) continue;
+    bool scans = false;
+    for (const IndexId id : compute->loops) scans |= program.indices[id].kind == IndexKind::scan;
+    if (!scans) places.push_back({compute->result, i + 1});
+  }
+  std::erase_if(places, [&](const Definition& place) { return program.arrays[place.array].shape.empty(); });
+  return places;
+}
+
+// A map over `shape` whose subscripts into `from` are made of its indices.
+Compute map_of(Program& program, ArrayId from, const std::string& name, const Shape& shape,
+               const std::function<std::vector<ExprId>(const std::vector<ExprId>&)>& subscripts) {
+  Compute map;
+  std::vector<ExprId> at;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    map.loops.push_back(program.add_index("i" + std::to_string(d), shape[d], IndexKind::parallel));
+    at.push_back(program.index(map.loops.back()));
+  }
+  map.result = program.add_array(name, program.arrays[from].dtype, shape);
+  map.body = program.read(from, subscripts(at));
+  return map;
+}
+
+std::vector<ExprId> reversed(const std::vector<ExprId>& at) { return {at.rbegin(), at.rend()}; }
+
+// An array in a row, and back.
+std::vector<Compute> reshape_and_back(Program& program, ArrayId array) {
+  const Shape shape = program.arrays[array].shape;
+  const auto number = [&](int64_t value) { return program.literal(Literal::of(value)); };
+  int64_t size = 1;
+  for (const int64_t extent : shape) size *= extent;
+  const Compute row = map_of(program, array, "in_a_row", {size}, [&](const std::vector<ExprId>& at) {
+    std::vector<ExprId> subscripts;
+    int64_t stride = size;
+    for (const int64_t extent : shape) {
+      stride /= extent;
+      const ExprId digit = program.call(Function::div, at[0], number(stride));
+      subscripts.push_back(program.call(Function::mod, digit, number(extent)));
+    }
+    return subscripts;
+  });
+  const Compute back = map_of(program, row.result, "and_back", shape, [&](const std::vector<ExprId>& at) {
+    ExprId place = at[0];
+    for (size_t d = 1; d < shape.size(); ++d)
+      place = program.call(Function::add, program.call(Function::mul, place, number(shape[d])), at[d]);
+    return std::vector<ExprId>{place};
+  });
+  return {row, back};
+}
+
+std::vector<Compute> put_between(Program& program, const std::string& rule, ArrayId array) {
+  const Shape shape = program.arrays[array].shape;
+  if (rule == "copy")
+    return {map_of(program, array, "copied", shape, [](const std::vector<ExprId>& at) { return at; })};
+  if (rule == "reshape and back") return reshape_and_back(program, array);
+  const Compute turned = map_of(program, array, "turned", {shape.rbegin(), shape.rend()}, reversed);
+  return {turned, map_of(program, turned.result, "turned_back", shape, reversed)};
+}
+
+// Whoever reads an array by subscripts reads what is put between.
+bool insert_between(Program& program, const std::string& rule, std::mt19937_64& random) {
+  const auto places = definitions_of(program);
+  if (places.empty()) return false;
+  const Definition place = places[random() % places.size()];
+  for (const int64_t extent : program.arrays[place.array].shape)
+    if (extent == 0) return false;
+  std::vector<ExprId> reads;
+  for (ExprId id = 0; id < program.exprs.size(); ++id)
+    if (program.exprs[id].kind == ExprKind::read && program.exprs[id].args[0] == place.array) reads.push_back(id);
+  if (reads.empty()) return false;
+  const std::vector<Compute> made = put_between(program, rule, place.array);
+  for (const ExprId id : reads) program.exprs[id].args[0] = made.back().result;
+  for (size_t i = 0; i < made.size(); ++i)
+    program.statements.insert(program.statements.begin() + int64_t(place.after + i), Statement{made[i]});
+  return true;
+}
+
 }  // namespace
+
+const std::vector<std::string>& program_rules() {
+  static const std::vector<std::string> rules = {
+      "rename", "commute", "inline", "outline", "copy", "transpose and back", "reshape and back"};
+  return rules;
+}
 
 std::optional<std::string> respelled_program(const std::string& text, const std::string& rule, uint64_t seed) {
   auto program = parse_and_verify(text, "respelled");
@@ -153,7 +249,8 @@ std::optional<std::string> respelled_program(const std::string& text, const std:
   const bool changed = rule == "rename"    ? rename(*program)
                        : rule == "commute" ? commute(*program, random)
                        : rule == "inline"  ? inline_map(*program, random)
-                                           : outline(*program, random);
+                       : rule == "outline" ? outline(*program, random)
+                                           : insert_between(*program, rule, random);
   if (!changed) return std::nullopt;
   const std::string result = print(*program);
   if (!parse_and_verify(result, "respelled").ok()) return std::nullopt;

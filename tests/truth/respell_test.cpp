@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "support/seed.h"
 #include "truth/known.h"
@@ -38,6 +40,18 @@ TEST(TruthRespell, NeutralWordsMeanTheSame) { expect_same_meaning(false); }
 TEST(TruthRespell, WastefulWordsMeanTheSame) { expect_same_meaning(true); }
 TEST(TruthRespell, NeutralWordsMoveNoTier) { expect_tiers_hold(false); }
 TEST(TruthRespell, WastefulWordsStayBelowTheCheapTruth) { expect_tiers_hold(true); }
+
+// The programs of the documentation, at their own sizes.
+TEST(TruthRespell, ExamplesKeepTheirTiers) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(LIGHTLINE_SOURCE_DIR "/examples/loops"))
+    if (entry.path().extension() == ".lir") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  SCOPED_TRACE(testing_support::seed_text());
+  const auto report = respell_files(files, testing_support::seed_of(5), 300);
+  ASSERT_TRUE(report.ok()) << to_string(report.error());
+  for (const auto& [rule, example] : report->examples) ADD_FAILURE() << rule << "\n" << example;
+}
 
 }  // namespace
 }  // namespace lightline::truth

@@ -5,6 +5,7 @@ from __future__ import annotations
 from least import (
     caches,
     choices,
+    decoding,
     definitions,
     disguised,
     equality,
@@ -35,6 +36,7 @@ MODULES = [
     loops,
     rates,
     caches,
+    decoding,
     gathers,
     everything,
     known_values,

@@ -83,7 +83,7 @@ def read_report(document: dict[str, Any], arch: str) -> Reported:
 
 def analyze(case: Case, path: Path) -> Reported:
     command = [str(BINARY), "analyze", str(path), "--arch", case.arch, "--json", "--top", "1", *case.options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip() or f"exit {done.returncode}")
     return read_report(json.loads(done.stdout), case.arch)

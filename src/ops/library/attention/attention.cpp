@@ -39,12 +39,14 @@ void require_rank(const AttentionInputs& inputs) {
 
 // Rows [loops..., rows, n] divided by sums [loops..., rows], as [..., heads, rows, n].
 SymbolicTensor divided_by_sums(Lowering& l, DType dtype, const AttentionLoops& loops, const SymbolicTensor& rows,
-                               const SymbolicTensor& sums, bool zero_where_empty) {
-  const Shape shape = loops.query_shape({loops.rows, rows.shape.back()});
-  const SymbolicTensor values = l.reshape(rows, shape), divisors = l.reshape(sums, loops.query_shape({loops.rows}));
+                               const Attention& attention, bool zero_where_empty) {
+  const Shape shape = loops.query_shape({loops.rows, rows.shape.back()}), lines = loops.query_shape({loops.rows});
+  const SymbolicTensor values = l.reshape(rows, shape), divisors = l.reshape(attention.sums, lines);
+  const SymbolicTensor highest = l.reshape(attention.highest, lines);
   return l.map(dtype, shape, [&](const Indices& i) {
-    const Scalar sum = l.read(divisors, {i.begin(), i.end() - 1}), value = l.read(values, i);
-    return zero_where_empty ? select(sum == 0.0, 0.0, value / sum) : value / sum;
+    const Indices line(i.begin(), i.end() - 1);
+    const Scalar quotient = l.read(values, i) / l.read(divisors, line);
+    return zero_where_empty ? select(l.read(highest, line) == -infinity, 0.0, quotient) : quotient;
   });
 }
 
@@ -130,11 +132,12 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
   const Shape rows = loops.shape({loops.rows});
   const bool guarded = may_be_fully_masked(inputs) || loops.columns == 0;
   Attention result;
-  result.maxima = l.reduce(compute, rows, Reducer::max, {loops.columns},
-                           [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
+  result.highest = l.reduce(compute, rows, Reducer::max, {loops.columns},
+                            [&](const Indices& i, const Indices& j) { return l.read(logits, extended(i, {j[0]})); });
+  result.maxima = result.highest;
   if (guarded)
-    result.maxima = l.map(compute, rows, [&, maxima = result.maxima](const Indices& i) {
-      const Scalar maximum = l.read(maxima, i);
+    result.maxima = l.map(compute, rows, [&](const Indices& i) {
+      const Scalar maximum = l.read(result.highest, i);
       return select(maximum == -infinity, 0.0, maximum);
     });
   result.exponentials = l.map(compute, logits.shape, [&](const Indices& i) {
@@ -151,13 +154,13 @@ Attention attend(Lowering& l, const AttentionInputs& inputs) {
                  return l.read(weights, extended(at, {j[0]})) *
                         l.read_broadcast(inputs.value, extended(loops.key_side(i), {j[0], i[n + 1]}));
                });
-  result.out = divided_by_sums(l, inputs.query.dtype, loops, mixed, result.sums, guarded);
+  result.out = divided_by_sums(l, inputs.query.dtype, loops, mixed, result, guarded);
   return result;
 }
 
 SymbolicTensor attention_probabilities(Lowering& l, DType dtype, const AttentionInputs& inputs,
                                        const Attention& attention) {
-  return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention.sums,
+  return divided_by_sums(l, dtype, AttentionLoops(inputs), attention.exponentials, attention,
                          may_be_fully_masked(inputs));
 }
 

@@ -43,7 +43,8 @@ Indices extended(Indices indices, std::initializer_list<Subscript> more);
 struct Attention {
   SymbolicTensor out;           // [..., heads, rows, value features], in the query's dtype
   SymbolicTensor exponentials;  // [loops..., rows, columns]
-  SymbolicTensor sums, maxima;  // [loops..., rows]: probabilities are exponentials / sums
+  SymbolicTensor highest;       // [loops..., rows]: the highest score, -inf where all are masked
+  SymbolicTensor sums, maxima;  // [loops..., rows]: probabilities are exponentials / sums; 0 for a maximum of -inf
 };
 Attention attend(Lowering& l, const AttentionInputs& inputs);
 

@@ -94,8 +94,8 @@ void safe_softmax(OpCall& c) {
   const SymbolicTensor powers = exponentials(l, s, finite);
   const SymbolicTensor sum = sum_along(l, powers, s.dims);
   const SymbolicTensor result = l.map(dtype, powers.shape, [&](const Indices& at) {
-    const Scalar total = l.read_broadcast(sum, at);
-    return select(total == 0.0, 0.0, l.read(powers, at) / total);
+    const Scalar share = l.read(powers, at) / l.read_broadcast(sum, at);
+    return select(l.read_broadcast(shift, at) == -std::numeric_limits<double>::infinity(), 0.0, share);
   });
   c.add_result(l.reshape(result, x.shape));
 }
