@@ -69,10 +69,8 @@ class Splitter {
   }
   void collect_atom(AtomId id) {
     const Atom atom = atoms_[id];
-    if (atom.kind == Atom::Kind::data) {
-      for (const Form& form : atom.at) collect(form);
-      return;
-    }
+    for (const Form& form : atom.at) collect(form);
+    if (atom.kind == Atom::Kind::data) return;
     collect(atom.of);
     const auto inner = resolve(atom.of);
     if (!inner) return collect_sum(atom);
@@ -80,25 +78,21 @@ class Splitter {
     if (is_number(alone)) return note(inner->base, inner->shift, inner->scale * atom.by);
     // Sums of variables: the low digits of each, where there are too many quotients to tell them apart.
     const int64_t by = inner->scale * atom.by;
-    Form whole = inner->base;
-    whole.constant = inner->shift;
-    const Form rest = halved(whole, by).rest;
-    for (const Region& region : regions_) {
+    const Form rest = halved({inner->shift, inner->base.terms}, by).rest;
+    if (has_few_quotients(rest, by)) return;
+    for (const auto& [variable, coefficient] : rest.terms)
+      if (const int64_t place = by / std::gcd(by, coefficient); place > 1) note(Form::variable(variable), 0, place);
+  }
+  bool has_few_quotients(const Form& rest, int64_t by) const {
+    return std::all_of(regions_.begin(), regions_.end(), [&](const Region& region) {
       const Range values = atoms_.range(rest, region.box);
-      if (floor_div(values.hi, by) - floor_div(values.lo, by) < max_quotients) continue;
-      for (const auto& [variable, coefficient] : rest.terms)
-        if (const int64_t place = by / std::gcd(by, coefficient); place > 1) note(Form::variable(variable), 0, place);
-      return;
-    }
+      return floor_div(values.hi, by) - floor_div(values.lo, by) < max_quotients;
+    });
   }
   // Sums of digits, as in (i div 64 + j div 64) mod 4: the low ones of each, as above.
   void collect_sum(const Atom& atom) {
     const Form rest = halved(atom.of, atom.by).rest;
-    const bool few = std::all_of(regions_.begin(), regions_.end(), [&](const Region& region) {
-      const Range values = atoms_.range(rest, region.box);
-      return floor_div(values.hi, atom.by) - floor_div(values.lo, atom.by) < max_quotients;
-    });
-    if (few) return;
+    if (has_few_quotients(rest, atom.by)) return;
     for (const auto& [id, coefficient] : rest.terms) {
       const auto inner = resolve(Form::variable(id));
       const int64_t place = atom.by / std::gcd(atom.by, coefficient);
