@@ -343,6 +343,14 @@ std::optional<Term> Algebra::joined_total(const Term& a, const Term& b) {
   return joined;
 }
 
+// A part of a sum or product, where that is read. Of a number that is rounded no more is wanted of its parts.
+Value Algebra::part_of(const Value& whole, const Value& part) {
+  Value value = moved(part, whole.at);
+  if (value.is_element() && is_float(value.width) && is_float(whole.width))
+    value.width = narrower(value.width, whole.width);
+  return value;
+}
+
 Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   std::vector<Argument> flat;
   std::vector<uint64_t> spelled;
@@ -369,13 +377,13 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
         const std::vector<Argument> inner = term.args;
         number += arg.factor * term.number;
         spelled.push_back(arg.value.term);
-        for (const Argument& one : inner) add(moved(one.value, arg.value.at), arg.factor * one.factor);
+        for (const Argument& one : inner) add(part_of(arg.value, one.value), arg.factor * one.factor);
         continue;
       }
       if (term.kind == TermKind::product && term.number != 1) {
         std::vector<Value> factors;
         const double scale = term.number;
-        for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(moved(one.value, arg.value.at));
+        for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(part_of(arg.value, one.value));
         add(product(std::move(factors), 1, type), arg.factor * scale);
         continue;
       }
@@ -426,7 +434,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
         number *= term.number;
         spelled.push_back(factor.term);
         for (const Argument& one : std::vector<Argument>(term.args)) {
-          const Value inner = moved(one.value, factor.at);
+          const Value inner = part_of(factor, one.value);
           if (inner.is_number())
             number *= inner.number;
           else

@@ -190,13 +190,13 @@ CASES = [
         floor=Work(products={"f32": 0}, bytes=moved(HEAD, i64(4, 1024))),
         floor_at_least=Work(bytes=moved(HEAD)),
     ),
-    Case(  # whether a row has scores is a question to all of them; the values are not needed if it has none
+    Case(  # a row always has scores: arithmetic on data gives finite numbers
         "rows without scores",
         Torch(rows_without_scores, (HEAD, HEAD, HEAD)),
         Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
         Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
-        floor=Work(products={"f32": 4 * 8 * 1024 * 1024 * 64}, bytes=moved(HEAD, HEAD, HEAD)),
-        floor_at_least=Work(products={"f32": 4 * 8 * 1024 * 1024 * 64}, bytes=moved(HEAD, HEAD, HEAD)),
+        floor=Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
+        floor_at_least=Work(products={"f32": 4 * 8 * 1024 * 1024 * 128}, bytes=moved(HEAD, HEAD, HEAD, HEAD)),
     ),
     Case(  # one positive element proves the result
         "any positive",
