@@ -61,6 +61,7 @@ class Builder {
   void statement(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
   void define(loops::ArrayId array, Cases cases);
+  void refer_to(loops::ArrayId array, Cases& cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
   Cases seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at);

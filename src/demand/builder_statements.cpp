@@ -159,8 +159,41 @@ void Builder::define(ArrayId array, Cases cases) {
   fold(program_.arrays[array], cases);
   algebra_.merge(cases);
   Algebra::narrow(cases, program_.arrays[array].dtype);
+  refer_to(array, cases);
   form_.arrays[array] = std::move(cases);
   depth_[array] = uint32_t(counters_.size());
+}
+
+// Elements that are made in many ways by turns, as in the tree of a scan, are one term from here on: what is made of
+// them is not taken apart again.
+void Builder::refer_to(ArrayId array, Cases& cases) {
+  constexpr size_t most_ways = 6;
+  const bool by_turns = std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
+    return std::any_of(one.where.box.begin(), one.where.box.end(), [](const Range& range) { return range.step > 1; }) ||
+           std::any_of(one.where.cuts.begin(), one.where.cuts.end(),
+                       [&](const Form& cut) { return atoms_.has_compound(cut); });
+  });
+  if (cases.size() <= most_ways || !by_turns) return;
+  Region whole;
+  for (const loops::IndexId counter : counters_) whole.box.push_back({0, program_.indices[counter].extent - 1, 1});
+  for (const int64_t extent : program_.arrays[array].shape) whole.box.push_back({0, extent - 1, 1});
+  std::vector<Region> regions;
+  DType width = DType::boolean;
+  for (const Case& one : cases) {
+    if (!one.value.is_element() || !algebra_.reads_data(one.value) || !one.where.samples.empty()) return;
+    regions.push_back(one.where);
+    width = wider(width, one.value.width);
+  }
+  if (index::count(regions, atoms_) < index::count(whole, atoms_)) return;
+  Term term;
+  term.kind = TermKind::array;
+  term.type = compute_type(program_.arrays[array].dtype);
+  term.width = width;
+  term.rank = uint32_t(whole.box.size());
+  term.reads_data = true;
+  term.body = std::move(cases);
+  const TermId id = terms_.intern(std::move(term));
+  cases = {{whole, Value::element(id, variables(whole.box.size()), width)}};
 }
 
 void Builder::forget_view_of(ArrayId array) { seen_from_outside_.erase(array); }

@@ -122,6 +122,9 @@ class Needs {
   AtMost count_at_most(const std::vector<Region>& regions) { return index::count_at_most(regions, atoms_, data_); }
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
+  // Elements that are made in many ways, which are not told apart: what is made of them counts nothing.
+  bool is_mixed(const Value& value) const;
+  bool takes_mixed(TermId id) const;
   Work& work_of(TermId id) { return work[id]; }
   void link(TermId counted, TermId other, Link::Kind kind) {
     if (counting_) links.push_back({counted, other, kind});

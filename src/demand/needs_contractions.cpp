@@ -142,6 +142,8 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   if (!counts) return;
   uint64_t data_variables = 0;
   const std::vector<size_t> inner = factors_inside(network, data_variables);
+  if (std::any_of(inner.begin(), inner.end(), [&](size_t i) { return is_mixed(network.factors[i].value); }))
+    return drop("more ways in which an operand is made than are told apart");
   if (inner.empty()) {
     // Only truths that data tell were summed: counting them.
     if (network.one_hot && tier_ != Tier::floor)

@@ -48,6 +48,26 @@ def jax_linear_recurrence(x: Any, wa: Any, wb: Any) -> Any:
     return jax.lax.associative_scan(join, (jax.nn.sigmoid(x @ wa), x @ wb))[1][-1]
 
 
+def jax_states(x: Any, wa: Any, wb: Any) -> Any:
+    import jax
+
+    def join(first: Any, second: Any) -> Any:
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    return jax.lax.associative_scan(join, (jax.nn.sigmoid(x @ wa), x @ wb))[1]
+
+
+def jax_selective_states(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    def join(first: Any, second: Any) -> Any:
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    made = jnp.exp(dt[:, :, None] * a), (dt * x)[:, :, None] * b[:, None, :]
+    return (jax.lax.associative_scan(join, made)[1] * c[:, None, :]).sum(-1)
+
+
 def jax_last_running_sum(x: Any, w: Any) -> Any:
     import jax.numpy as jnp
 
@@ -140,6 +160,32 @@ CASES = [
             special=(STEPS - 1) * WIDTH,
             bytes=moved(SEQUENCE, SQUARE, SQUARE, f32(WIDTH)),
         ),
+    ),
+    Case(
+        "jax states of a linear recurrence",
+        Jax(jax_states, (f32(512, WIDTH), SQUARE, SQUARE)),
+        Work(
+            products={"f32": 2 * 512 * WIDTH * WIDTH},
+            slots=4 * 512 * WIDTH,
+            special=512 * WIDTH,
+            bytes=moved(f32(512, WIDTH), SQUARE, SQUARE, f32(512, WIDTH)),
+        ),
+        Work(
+            products={"f32": (2 * 512 - 1) * WIDTH * WIDTH},
+            bytes=moved(f32(512, WIDTH), SQUARE, SQUARE, f32(512, WIDTH)),
+        ),
+    ),
+    Case(  # a state of 16 numbers for each of the channels; all that is made on the way may stay on chip
+        "jax selective states",
+        Jax(jax_selective_states, (*2 * [f32(2048, WIDTH)], f32(WIDTH, 16), *2 * [f32(2048, 16)])),
+        Work(
+            products={"f32": 2 * 2048 * WIDTH * 16},
+            slots=4 * 2048 * WIDTH * 16,
+            special=2048 * WIDTH * 16,
+            bytes=moved(*3 * [f32(2048, WIDTH)], f32(WIDTH, 16), *2 * [f32(2048, 16)]),
+        ),
+        Work(bytes=moved(*3 * [f32(2048, WIDTH)], f32(WIDTH, 16), *2 * [f32(2048, 16)])),
+        tolerance=0.001,
     ),
     exactly("jax last of a running sum", Jax(jax_last_running_sum, (SEQUENCE, SQUARE)), LAST),
     exactly("last of a running sum", Torch(last_running_sum, (SEQUENCE, SQUARE)), LAST),
