@@ -124,6 +124,8 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
     }
     const Cases& cases = *lists[depth];
     for (const Case& one : cases) {
+      if (choices == 0) return;
+      if (--choices == 0) given_up.push_back("more parts in all than are told apart");
       values[depth] = &one.value;
       if (depth == 0 || &one.where == &where || one.where == where)
         self(self, depth + 1, one.where);
@@ -143,6 +145,8 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
         auto at = std::partition_point(sorted->order.begin(), sorted->order.end(),
                                        [&](size_t i) { return others[i].where.box[d].hi < one.where.box[d].lo; });
         for (; at != sorted->order.end() && others[*at].where.box[d].lo <= one.where.box[d].hi; ++at) {
+          if (choices == 0) return;
+          if (--choices == 0) given_up.push_back("more parts in all than are told apart");
           const Region where = index::intersection(one.where, others[*at].where, atoms_);
           if (where.empty) continue;
           values[1] = &others[*at].value;
@@ -191,66 +195,6 @@ Value Algebra::named(const Value& value, Coordinates& coordinates) {
   return result;
 }
 
-// The least and the greatest that a value can be, if it is always a whole number.
-std::optional<std::pair<double, double>> Algebra::whole_range(Function function, std::span<const Argument> args) const {
-  const auto of = [&](const Value& value) -> std::optional<std::pair<double, double>> {
-    if (value.is_number()) {
-      if (value.number != std::floor(value.number)) return std::nullopt;
-      return std::pair(value.number, value.number);
-    }
-    if (!value.is_element()) return std::nullopt;
-    if (is_integer(value.width)) {
-      const IntegerLimits limits = integer_limits(value.width);
-      return std::pair(double(limits.least), double(limits.greatest));
-    }
-    const Term& term = terms_[value.term];
-    return term.kind == TermKind::call ? whole_range(term.function, term.args) : std::nullopt;
-  };
-  switch (function) {
-    case Function::floor:
-    case Function::ceil:
-    case Function::round:
-    case Function::trunc: {
-      const auto inner = of(args[0].value);
-      return inner ? inner : std::pair(-INFINITY, INFINITY);
-    }
-    case Function::sign: return std::pair(-1.0, 1.0);
-    case Function::bitand_:  // no bits but those of a number
-      for (const Argument& arg : args)
-        if (arg.value.is_number() && arg.value.number >= 0) return std::pair(0.0, arg.value.number);
-      return std::nullopt;
-    case Function::mod:
-    case Function::remainder: {
-      const Value& by = args[1].value;
-      if (!by.is_number() || by.number < 1 || by.number != std::floor(by.number) || !of(args[0].value))
-        return std::nullopt;
-      return std::pair(0.0, by.number - 1);
-    }
-    case Function::min:
-    case Function::max:
-    case Function::fmin:
-    case Function::fmax: {
-      const auto a = of(args[0].value), b = of(args[1].value);
-      if (!a || !b) return std::nullopt;
-      const bool least = function == Function::min || function == Function::fmin;
-      return least ? std::pair(std::min(a->first, b->first), std::min(a->second, b->second))
-                   : std::pair(std::max(a->first, b->first), std::max(a->second, b->second));
-    }
-    default: return std::nullopt;
-  }
-}
-
-std::optional<DType> Algebra::whole_numbers(Function function, std::span<const Argument> args) const {
-  const auto range = whole_range(function, args);
-  if (!range) return std::nullopt;
-  const auto [low, high] = *range;
-  if (low >= 0 && high <= 1) return DType::boolean;
-  if (low >= -4 && high <= 4) return DType::f4e2m1;
-  if (low >= -128 && high <= 127) return DType::i8;
-  if (low >= 0 && high <= 255) return DType::u8;
-  return std::nullopt;
-}
-
 Value Algebra::element_of(Function function, std::span<const Value* const> args, DType type, DType result) {
   std::vector<const Value*> sorted(args.begin(), args.end());
   if (commutes(function) && comes_before(*sorted[1], *sorted[0])) std::swap(sorted[0], sorted[1]);
@@ -279,14 +223,14 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
     case Function::trunc:
     case Function::sign: {
       term.width = narrower(width, result);
-      if (const auto whole = whole_numbers(function, term.args)) term.width = narrower(term.width, *whole);
+      if (const auto whole = whole_numbers(bounds_of(function, term.args))) term.width = narrower(term.width, *whole);
       break;
     }
     case Function::bitand_:
     case Function::mod:
     case Function::remainder:
       term.width = result;
-      if (const auto whole = whole_numbers(function, term.args)) term.width = narrower(term.width, *whole);
+      if (const auto whole = whole_numbers(bounds_of(function, term.args))) term.width = narrower(term.width, *whole);
       break;
     case Function::select: {
       DType chosen = DType::boolean;
@@ -402,6 +346,8 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   term.type = type;
   term.number = number;
   term.width = type;
+  if (is_float(type))
+    if (const auto whole = whole_numbers(bounds_of_sum(flat, number))) term.width = *whole;
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Argument& arg : flat) values.push_back(&arg.value);
@@ -411,12 +357,13 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
     term.reads_data |= reads_data(arg.value);
   }
   term.rank = coordinates.rank();
+  const DType own = term.width;
   const TermId id = terms_.intern(std::move(term));
   for (const uint64_t inner : spelled) {
     auto& list = terms_.at(id).spelled;
     if (std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
   }
-  return Value::element(id, coordinates.forms(), type);
+  return Value::element(id, coordinates.forms(), own);
 }
 
 Value Algebra::product(std::vector<Value> factors, double number, DType type) {

@@ -1,6 +1,7 @@
 // Functions of values: numbers and formulas of indices are computed, the rest becomes terms.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <span>
@@ -55,6 +56,7 @@ class Algebra {
   std::vector<Range> box;
   // Of points that may be evaluated in all.
   int64_t budget = 1 << 21;
+  int64_t choices = 1 << 19;          // of cases that are met with each other, in the whole program
   std::vector<std::string> given_up;  // what was beyond it
 
  private:
@@ -69,9 +71,14 @@ class Algebra {
   void compare(F function, const Value& a, const Value& b, const Region& where, Cases& into);
   // Splits a region by whether a form is at least 0.
   void split(const Form& form, const Region& where, const std::function<void(const Region&, bool)>& visit);
-  // The narrowest type that holds the results, if they are whole numbers.
-  std::optional<DType> whole_numbers(F function, std::span<const Argument> args) const;
-  std::optional<std::pair<double, double>> whole_range(F function, std::span<const Argument> args) const;
+  struct Bounds {
+    double least = -INFINITY, greatest = INFINITY;
+    bool whole = false;  // always a whole number
+  };
+  Bounds bounds_of(const Value& value, int depth = 0) const;
+  Bounds bounds_of(F function, std::span<const Argument> args, int depth = 0) const;
+  Bounds bounds_of_sum(std::span<const Argument> args, double number) const;
+  static std::optional<DType> whole_numbers(const Bounds& bounds);  // the narrowest type that holds them, if whole
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.
   bool enumerate(const Value& formula, const Region& where, Cases& into);

@@ -196,7 +196,7 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
                         : index::pull_back(one.where, box, images, inside, atoms_);
     if (region.empty) continue;
     algebra_.box = region.box;
-    Value value = algebra_.moved(one.value, images);
+    Value value = in_its_way(algebra_.moved(one.value, images), region);
     into.push_back({std::move(region), std::move(value)});
   }
 }

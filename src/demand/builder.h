@@ -61,7 +61,9 @@ class Builder {
   void statement(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
   void define(loops::ArrayId array, Cases cases);
-  void refer_to(loops::ArrayId array, Cases& cases);
+  void refer_to(loops::ArrayId array, Cases& cases, bool in_loop = false);
+  bool is_by_turns(const Cases& cases) const;
+  Value in_its_way(Value value, const Region& region);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
   Cases seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at);

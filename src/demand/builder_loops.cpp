@@ -153,8 +153,10 @@ void Builder::unroll(const loops::Repeat& node) {
       forget_view_of(node.carries[i].inner);
     }
     block_of(node.body, group);
-    for (size_t i = 0; i < carried.size(); ++i)
+    for (size_t i = 0; i < carried.size(); ++i) {
       carried[i] = lifted(cases_of(node.carries[i].next), depth_[node.carries[i].next]);
+      refer_to(node.carries[i].next, carried[i], true);
+    }
     for (size_t i = 0; i < stacked.size(); ++i)
       for (Case one : lifted(cases_of(node.stacked[i]), depth_[node.stacked[i]])) {
         // A dimension for the steps, before those of the array

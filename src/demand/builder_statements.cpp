@@ -164,23 +164,20 @@ void Builder::define(ArrayId array, Cases cases) {
   depth_[array] = uint32_t(counters_.size());
 }
 
-// Elements that are made in many ways by turns, as in the tree of a scan, are one term from here on: what is made of
-// them is not taken apart again.
-void Builder::refer_to(ArrayId array, Cases& cases) {
+// Elements that are made in many ways, by turns as in the tree of a scan or anew in every step of a loop, are one term
+// from here on: what is made of them is not taken apart again.
+void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   constexpr size_t most_ways = 6;
-  const bool by_turns = std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
-    return std::any_of(one.where.box.begin(), one.where.box.end(), [](const Range& range) { return range.step > 1; }) ||
-           std::any_of(one.where.cuts.begin(), one.where.cuts.end(),
-                       [&](const Form& cut) { return atoms_.has_compound(cut); });
-  });
-  if (cases.size() <= most_ways || !by_turns) return;
+  if (cases.size() <= most_ways || !(in_loop || is_by_turns(cases))) return;
   Region whole;
   for (const loops::IndexId counter : counters_) whole.box.push_back({0, program_.indices[counter].extent - 1, 1});
   for (const int64_t extent : program_.arrays[array].shape) whole.box.push_back({0, extent - 1, 1});
   std::vector<Region> regions;
+  std::set<TermId> terms;
   DType width = DType::boolean;
   for (const Case& one : cases) {
     if (!one.value.is_element() || !algebra_.reads_data(one.value) || !one.where.samples.empty()) return;
+    if (!terms.insert(one.value.term).second) return;  // elements may be equal
     regions.push_back(one.where);
     width = wider(width, one.value.width);
   }
@@ -194,6 +191,35 @@ void Builder::refer_to(ArrayId array, Cases& cases) {
   term.body = std::move(cases);
   const TermId id = terms_.intern(std::move(term));
   cases = {{whole, Value::element(id, variables(whole.box.size()), width)}};
+}
+
+bool Builder::is_by_turns(const Cases& cases) const {
+  return std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
+    return std::any_of(one.where.box.begin(), one.where.box.end(), [](const Range& range) { return range.step > 1; }) ||
+           std::any_of(one.where.cuts.begin(), one.where.cuts.end(),
+                       [&](const Form& cut) { return atoms_.has_compound(cut); });
+  });
+}
+
+// An element of an array that is made in many ways, where it is made in one.
+Value Builder::in_its_way(Value value, const Region& region) {
+  while (value.is_element() && terms_[value.term].kind == TermKind::array && terms_[value.term].reads_data) {
+    const Term made = terms_[value.term];
+    std::vector<Range> box = made.body[0].where.box;
+    for (const Case& one : made.body)
+      for (size_t d = 0; d < box.size(); ++d)
+        box[d] = {std::min(box[d].lo, one.where.box[d].lo), std::max(box[d].hi, one.where.box[d].hi), 1};
+    const Case* way = nullptr;
+    for (const Case& one : made.body) {
+      if (index::pull_back(one.where, box, value.at, region, atoms_).empty) continue;
+      if (way != nullptr) return value;
+      way = &one;
+    }
+    if (way == nullptr) return value;
+    algebra_.box = region.box;
+    value = algebra_.moved(way->value, value.at);
+  }
+  return value;
 }
 
 void Builder::forget_view_of(ArrayId array) { seen_from_outside_.erase(array); }

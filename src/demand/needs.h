@@ -122,9 +122,8 @@ class Needs {
   AtMost count_at_most(const std::vector<Region>& regions) { return index::count_at_most(regions, atoms_, data_); }
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
-  // Elements that are made in many ways, which are not told apart: what is made of them counts nothing.
+  // Elements that are made in many ways, which are not told apart: sums of their products count nothing.
   bool is_mixed(const Value& value) const;
-  bool takes_mixed(TermId id) const;
   Work& work_of(TermId id) { return work[id]; }
   void link(TermId counted, TermId other, Link::Kind kind) {
     if (counting_) links.push_back({counted, other, kind});
@@ -254,6 +253,7 @@ class Needs {
   double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep);
   double transform_share(const Network& network, const std::vector<size_t>& inner) const;
   uint64_t variables_of(const Value& value) const;
+  DType width_apart(const Value& value) const;
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();

@@ -15,6 +15,21 @@ uint64_t Needs::variables_of(const Value& value) const {
   return set;
 }
 
+// Of a sum each part may be multiplied by itself: it is no wider than those of them that are as large as it is.
+DType Needs::width_apart(const Value& value) const {
+  const Term& made = term(value.term);
+  if (made.kind != TermKind::sum) return value.width;
+  const uint64_t all = made.rank < 64 ? (uint64_t(1) << made.rank) - 1 : UINT64_MAX;
+  DType widest = DType::boolean;
+  bool whole = false;
+  for (const Argument& arg : made.args) {
+    if (!arg.value.is_element() || variables_of(arg.value) != all) continue;
+    whole = true;
+    widest = wider(widest, arg.value.width);
+  }
+  return whole ? narrower(widest, value.width) : value.width;
+}
+
 Operands Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
   // Truths multiply with anything; formulas can be as narrow as what they meet.
   std::vector<DType> widths;
@@ -22,7 +37,7 @@ Operands Needs::product_type(const Network& network, const std::vector<size_t>& 
   for (const size_t i : inner) {
     const Factor& factor = network.factors[i];
     complex |= factor.formula && factor.value.is_element() && factor.value.width == DType::c64;
-    if (!factor.formula && factor.value.is_element()) widths.push_back(factor.value.width);
+    if (!factor.formula && factor.value.is_element()) widths.push_back(width_apart(factor.value));
   }
   std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
   if (widths.empty()) return network.width;

@@ -244,7 +244,7 @@ Needs::Root Needs::root_of(TermId id) {
       only.transcendental |= inner.transcendental;
       only.steps += inner.steps;
     }
-    if (one && only.term != no_term && !takes_mixed(id)) root = std::move(only);
+    if (one && only.term != no_term) root = std::move(only);
   }
   return roots_[id] = root;
 }
@@ -254,7 +254,7 @@ void Needs::count_call(TermId id) {
   const Term& made = term(id);
   const Root root = root_of(id);
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
-  if (counting_ && tier_ != Tier::floor && made.reads_data && !free && !takes_mixed(id)) {
+  if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
     const double elements = distinct(id, regions);
     Work& work = work_of(id);
     const loops::FunctionInfo& info = loops::info(made.function);
@@ -372,11 +372,6 @@ bool Needs::is_mixed(const Value& value) const {
   return value.is_element() && term(value.term).kind == TermKind::array && term(value.term).reads_data;
 }
 
-bool Needs::takes_mixed(TermId id) const {
-  const Term& made = term(id);
-  return std::any_of(made.args.begin(), made.args.end(), [&](const Argument& arg) { return is_mixed(arg.value); });
-}
-
 // Of several factors that data tell, none has all the coordinates.
 bool Needs::is_outer_product(const Term& product) const {
   uint64_t all = 0;
@@ -419,7 +414,7 @@ void Needs::count_sum(TermId id) {
       for (const Argument& factor : term(arg.value.term).args) need(algebra_.moved(factor.value, arg.value.at), region);
     }
   }
-  if (!counting_ || tier_ == Tier::floor || !made.reads_data || takes_mixed(id)) return;
+  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
   slots = std::max(0.0, slots - products);  // a product and its sum are one
   if (slots > 0)
     work_of(id).vector_ops[vector_type(id)] += slots * distinct(id, regions) * (is_integer(made.type) ? 0.5 : 1);
@@ -444,7 +439,7 @@ void Needs::count_product(TermId id) {
     if (way && *way != Way::first && &arg != &*truth) continue;
     for (const Region& region : regions) need(arg.value, region);
   }
-  if (!counting_ || tier_ == Tier::floor || !made.reads_data || takes_mixed(id)) return;
+  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
   double factors = 0;
   for (size_t i = 0; i < made.args.size(); ++i) {
     factors += !made.args[i].value.is_number();
