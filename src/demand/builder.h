@@ -93,7 +93,8 @@ class Builder {
     Value decay, rest;
   };
   std::optional<Addition> addition(const Case& one, TermId carried, std::unordered_map<TermId, bool>& seen);
-  std::optional<Value> decay_since(const Value& decay, uint32_t step, const std::vector<Range>& box);
+  std::optional<Value> decay_since(const Value& decay, uint32_t step, const std::vector<index::Range>& box,
+                                   int64_t first);
   Value decayed(const Value& value, const Value& scale, uint32_t step, const Form& since, const std::vector<Range>& box,
                 DType type);
   Cases one_step_on(const Cases& cases, uint32_t step);

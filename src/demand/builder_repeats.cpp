@@ -213,10 +213,12 @@ struct Builder::LoopForm {
       total.push_back({one.where, added->rest});
     }
     if (total.empty()) return false;
-    const auto scale = builder.decay_since(*decay, step, total[0].where.box);
+    Cases given = start(carry, {1, steps, 1});
+    const bool from_zero =
+        std::all_of(given.begin(), given.end(), [](const Case& one) { return one.value.is_number(0); });
+    const auto scale = builder.decay_since(*decay, step, total[0].where.box, from_zero ? 1 : 0);
     if (!scale) return false;
     const DType type = builder.terms_[carry.term].type;
-    Cases given = start(carry, {1, steps, 1});
     for (Case& one : given) one.value = builder.decayed(one.value, *scale, step, Form::of(-1), one.where.box, type);
     const Cases args[] = {std::move(given), builder.total_before(total, *scale, step, steps, type)};
     const Cases later = builder.algebra_.apply(Function::add, args, type, type);
@@ -348,8 +350,10 @@ std::optional<Builder::Addition> Builder::addition(const Case& one, TermId carri
 }
 
 // What decays by the same at every step is a power; by data of every step, a quotient of running products, which is
-// worth it only if whole rows decay alike. `box` is that of the carried array, with the step.
-std::optional<Value> Builder::decay_since(const Value& decay, uint32_t step, const std::vector<Range>& box) {
+// worth it only if whole rows decay alike. `box` is that of the carried array, with the step. The product of no steps,
+// before the first that matters, is 1.
+std::optional<Value> Builder::decay_since(const Value& decay, uint32_t step, const std::vector<Range>& box,
+                                          int64_t first) {
   if (decay.is_number() || decay.is_position()) return decay;
   uint64_t variables = 0;
   for (const Form& form : decay.at)
@@ -371,7 +375,14 @@ std::optional<Value> Builder::decay_since(const Value& decay, uint32_t step, con
   region.cut({0, {{0, -1}, {index::AtomId(1 + step), 1}}}, atoms_);
   algebra_.box = region.box;
   const Cases product = reduced(Reducer::prod, {{region, algebra_.moved(decay, images)}}, space, DType::f32);
-  return product.size() == 1 ? std::optional(product[0].value) : std::nullopt;
+  if (product.size() != 1) return std::nullopt;
+  Value value = product[0].value;
+  if (first == 0 || !value.is_element() || terms_[value.term].body.size() != 1) return value;
+  Term later = terms_[value.term];
+  if (later.reduced.empty() || later.reduced[0].hi < first) return value;
+  later.reduced[0].lo = later.body[0].where.box[0].lo = first;
+  value.term = terms_.intern(std::move(later));
+  return value;
 }
 
 // A value that was added at step `since`, at the step that the coordinate says.
