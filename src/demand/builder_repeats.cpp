@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "demand/builder.h"
+#include "demand/linear_loops.h"
 
 namespace lightline::demand {
 
@@ -275,21 +276,20 @@ struct Builder::LoopForm {
     builder.counters_.push_back(node.counter);
     for (int round = 0; round < most_rounds && !is_settled(); ++round)
       if (!settle(false) && !settle(true)) break;
-    const bool done = !only_totals || is_settled();
     builder.form_.spelled.resize(spelled);
-    if (done) {
-      evaluate_body(true);
-      // What is carried at a step is what the step before has made.
-      for (const Carry& carry : carries) {
-        if (carry.settled) continue;
-        Cases body;
-        for (const Case& one : made(carry.next))
-          if (auto before = step_before(one)) body.push_back(std::move(*before));
-        builder.terms_.at(carry.term).body = std::move(body);
-      }
+    evaluate_body(true);
+    // What is carried at a step is what the step before has made.
+    for (const Carry& carry : carries) {
+      if (carry.settled) continue;
+      Cases body;
+      for (const Case& one : made(carry.next))
+        if (auto before = step_before(one)) body.push_back(std::move(*before));
+      builder.terms_.at(carry.term).body = std::move(body);
     }
     builder.form_.loops[at].first = first;
     builder.form_.loops[at].last = TermId(builder.terms_.size());
+    const bool done = !only_totals || is_settled() || is_linear(builder.form_, builder.form_.loops[at]);
+    if (!done) builder.form_.spelled.resize(spelled);
     std::vector<Cases> results;
     for (const Carry& carry : carries) results.push_back(done ? last(carry) : Cases());
     for (const ArrayId stacked : node.stacked) results.push_back(done ? made(stacked) : Cases());

@@ -96,6 +96,7 @@ class Needs {
   static void complete(Region& region);
   void visit_cases(TermId id);
   void visit_loop(size_t loop);
+  void take_first_steps(const Loop& loop);
   std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);
   std::vector<std::vector<Region>> seeds_of(const Loop& loop, const std::vector<std::vector<Region>>& carried);
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "demand/linear_loops.h"
 #include "demand/needs.h"
 
 namespace lightline::demand {
@@ -42,11 +43,62 @@ std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::ve
   return seeds;
 }
 
+// A loop that does the same linear thing at every step: powers of it need not go through all of them. As many steps
+// count as are asked for from outside, as if they were the first.
+void Needs::take_first_steps(const Loop& loop) {
+  if (tier_ == Tier::unfused || !is_linear(form_, loop)) return;
+  // What steps make, the first of them apart: it is made of what the loop starts from.
+  struct Made {
+    const Case* first = nullptr;
+    const Case* later = nullptr;
+  };
+  std::map<TermId, Made> made;
+  for (const TermId id : loop.carried) {
+    const Cases& body = term(id).body;
+    if (body.empty()) continue;
+    if (body.size() != 2) return;
+    Made one{&body[0], &body[1]};
+    if (one.first->where.box[loop.coordinate].hi > 1) std::swap(one.first, one.later);
+    if (one.first->where.box[loop.coordinate].hi > 1 || !one.first->where.is_box() || !one.later->where.is_box())
+      return;
+    const std::vector<Form>& at = one.later->value.at;
+    if (at.size() != one.later->where.box.size()) return;
+    for (const Form& form : at)
+      if (form.terms.size() != 1 || form.terms[0].second != 1 || form.terms[0].first >= at.size()) return;
+    made[one.later->value.term] = one;
+  }
+  const TermId from = *std::min_element(loop.carried.begin(), loop.carried.end());
+  for (TermId id = from; id < loop.last; ++id) {
+    const bool first = std::any_of(made.begin(), made.end(), [&](const auto& one) {
+      return one.second.first->value.is_element() && one.second.first->value.term == id;
+    });
+    for (const Region& region : needed_[id])
+      if (!first && (!region.is_box() || !made.contains(id))) return;
+  }
+  for (const auto& [id, one] : made) {
+    for (const Region& asked : std::exchange(needed_[id], {})) {
+      Region before = asked, after = asked;  // as coordinates of what is carried, and as its own
+      Range steps;
+      for (size_t c = 0; c < asked.box.size(); ++c) {
+        const index::AtomId v = one.later->value.at[c].terms[0].first;
+        before.box[v] = asked.box[c];
+        if (v != loop.coordinate) continue;
+        steps = asked.box[c];
+        before.box[v] = {1, 1, 1};
+        after.box[c] = {1, steps.count() - 1, 1};
+      }
+      need(one.first->value, before);
+      if (steps.count() > 1) keep(needed_[id], std::move(after));
+    }
+  }
+}
+
 // Every step needs what the step after it reads of the carried arrays. If a step reads of them at least what is needed
 // of it, all steps before do.
 void Needs::visit_loop(size_t number) {
   const Loop& loop = form_.loops[number];
   if (loop.carried.empty()) return;
+  take_first_steps(loop);
   std::vector<std::vector<Region>> own(needed_.size());
   const TermId from = *std::min_element(loop.carried.begin(), loop.carried.end());
   bool any = false;

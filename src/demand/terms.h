@@ -140,6 +140,7 @@ class Terms {
   Term& at(TermId id) { return terms_[id]; }
   size_t size() const { return terms_.size(); }
   Atoms& atoms() { return atoms_; }
+  const Atoms& atoms() const { return atoms_; }
 
   // The term that is equal, or this one.
   TermId intern(Term term);
