@@ -32,7 +32,7 @@ class Linearity {
           return false;
       }
     }
-    return any;
+    return any && multiplies_;  // what is only added to is a total
   }
 
  private:
@@ -89,7 +89,9 @@ class Linearity {
     switch (made.kind) {
       case TermKind::sum:
       case TermKind::array: return Dependence::linear;
-      case TermKind::product: return linear == 1 ? Dependence::linear : Dependence::other;
+      case TermKind::product:
+        multiplies_ = true;
+        return linear == 1 ? Dependence::linear : Dependence::other;
       case TermKind::reduce: return made.reducer == loops::Reducer::sum ? Dependence::linear : Dependence::other;
       default: return Dependence::other;
     }
@@ -103,6 +105,7 @@ class Linearity {
   const Loop& loop_;
   const Atoms& atoms_;
   std::map<std::pair<TermId, uint64_t>, Dependence> seen_;
+  bool multiplies_ = false;
 };
 
 }  // namespace

@@ -194,5 +194,46 @@ TEST(Totals, OneThatIsDecayedIsNotASum) {
       << "the first has nothing before it";
 }
 
+std::string steps(const char* statements, const char* more = "") {
+  return "program p(a: f32[16, 16], b: f32[16], s: f32[16], h: f32[16, 512]) -> (y) {\n"
+         "  (y: f32[16, 512]" +
+         std::string(more) + ") = repeat t in 1024 carry (x = h) {\n" + statements + "  }\n}";
+}
+
+// Powers of the matrix do many steps at once.
+TEST(Loops, TheSameLinearStepAgainAndAgainIsAPower) {
+  const double one = 16 * 16 * 512;
+  const std::string product = "    m: f32[16, 512] = for i, c: sum k in 16: a[i, k] * x[k, c]\n";
+  EXPECT_EQ(macs(steps((product + "    yield (m)\n").c_str())), one);
+  EXPECT_EQ(elements(steps((product + "    yield (m)\n").c_str())), 256 + 2 * 16 * 512);
+  EXPECT_EQ(macs(steps((product + "    n: f32[16, 512] = for i, c: m[i, c] + b[i]\n    yield (n)\n").c_str())), one);
+  EXPECT_EQ(vector_ops(steps("    n: f32[16, 512] = for i, c: s[i] * x[i, c]\n    yield (n)\n")), 16 * 512);
+  EXPECT_EQ(macs(steps((product + "    n: f32[16, 512] = for i, c: tanh(m[i, c])\n    yield (n)\n").c_str())),
+            1024 * one)
+      << "what is not linear has no powers";
+}
+
+TEST(Loops, StepsThatReachFurtherAreTaken) {
+  const std::string text =
+      "program p(x: f32[64, 64]) -> (y) {\n"
+      "  (y: f32[64, 64]) = repeat t in 32 carry (a = x) {\n"
+      "    b: f32[64, 64] = for i, j: 0.5 * a[i, j] + 0.125 * (a[i - 1, j | 0] + a[i + 1, j | 0] + a[i, j - 1 | 0]"
+      " + a[i, j + 1 | 0])\n    yield (b)\n  }\n}";
+  EXPECT_EQ(elements(text), 2 * 64 * 64);
+  EXPECT_GE(vector_ops(text), 32 * 62 * 62);
+  EXPECT_LE(vector_ops(text), 5 * 32 * 64 * 64);
+}
+
+// The first decay meets a state of zeros.
+TEST(Loops, ADecayBeforeTheFirstStateIsNotRead) {
+  const Analysis a = testing_support::analysis_of(
+      "program p(g: f32[32, 16], k: f32[32, 16], v: f32[32, 16]) -> (S) {\n"
+      "  z: f32[16, 16] = for i, j: 0\n"
+      "  (S: f32[16, 16]) = repeat t in 32 carry (s = z) {\n"
+      "    n: f32[16, 16] = for i, j: g[t, i] * s[i, j] + k[t, i] * v[t, j]\n    yield (n)\n  }\n}");
+  EXPECT_EQ(a.fused.input_bytes, 4 * (31 + 2 * 32) * 16);
+  EXPECT_EQ(a.floor.input_bytes, 4 * (31 + 2 * 32) * 16);
+}
+
 }  // namespace
 }  // namespace lightline::demand

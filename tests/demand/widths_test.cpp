@@ -66,5 +66,27 @@ TEST(Widths, AProductWithItsOwnConjugateTransposeCountsHalf) {
             (std::map<Operands, double>{{DType::f32, 3 * 8 * 9 / 2 * 16}}));
 }
 
+// (a - z) b is a b - z b, and the second is less.
+TEST(Widths, ASumIsNoWiderThanItsLargeParts) {
+  for (const char* body :
+       {"(f32(a[i, k]) - 128) * f32(b[k, j])", "(f32(a[i, k]) - z[]) * f32(b[k, j])",
+        "(f32(bitand(a[i, k], 15)) - 8) * f32(b[k, j])", "round(min(max(x[i, k], -128.0), 127.0)) * f32(b[k, j])",
+        "(f32(a[i, k]) / 255 - 0.5) * f32(b[k, j])"}) {
+    const auto found =
+        products("a: u8[8, 16], x: f32[8, 16], b: i8[16, 8], z: f32[]", "sum k in 16: " + std::string(body), "f32");
+    ASSERT_EQ(found.size(), 1u) << body;
+    const auto& [operands, count] = *found.begin();
+    EXPECT_EQ(bits(operands.narrow), 8) << body;
+    EXPECT_EQ(bits(operands.wide), 8) << body;
+    EXPECT_EQ(count, 8 * 8 * 16) << body;
+  }
+  EXPECT_EQ(products("a: f32[8, 16], b: bool[16, 8]", "sum k in 16: (2 * f32(a[i, k] > 0) - 1) * f32(b[k, j])", "f32"),
+            (std::map<Operands, double>{{DType::boolean, 8 * 8 * 16}}));
+  EXPECT_EQ(
+      products("a: u8[8, 16], x: f32[8, 16], b: f32[16, 8]", "sum k in 16: (f32(a[i, k]) + x[i, k]) * b[k, j]", "f32"),
+      (std::map<Operands, double>{{DType::f32, 8 * 8 * 16}}))
+      << "a part is as wide as what it meets";
+}
+
 }  // namespace
 }  // namespace lightline::demand
