@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "base/maths.h"
@@ -14,7 +13,6 @@ namespace {
 using loops::Function;
 
 constexpr size_t most_parts = 12;  // of a sum or a product
-constexpr size_t most_cases = 1024;
 
 bool commutes(Function f) {
   return f == Function::eq || f == Function::ne || f == Function::logical_and || f == Function::logical_or ||
@@ -29,27 +27,6 @@ bool comes_before(const Value& a, const Value& b) {
   if (a.term != b.term) return a.term < b.term;
   if (a.kind == Value::Kind::position) return a.form < b.form;
   return a.at < b.at;
-}
-
-// A range that splits the cases, none of them in two.
-struct Sorted {
-  size_t dimension = 0;
-  std::vector<size_t> order;
-};
-
-std::optional<Sorted> sorted_along(const Cases& cases) {
-  const size_t rank = cases[0].where.box.size();
-  for (size_t d = 0; d < rank; ++d) {
-    Sorted sorted{d, std::vector<size_t>(cases.size())};
-    std::iota(sorted.order.begin(), sorted.order.end(), size_t(0));
-    std::sort(sorted.order.begin(), sorted.order.end(),
-              [&](size_t a, size_t b) { return cases[a].where.box[d].lo < cases[b].where.box[d].lo; });
-    bool apart = true;
-    for (size_t i = 0; i + 1 < cases.size() && apart; ++i)
-      apart = cases[sorted.order[i]].where.box[d].hi < cases[sorted.order[i + 1]].where.box[d].lo;
-    if (apart) return sorted;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -105,74 +82,12 @@ bool Algebra::reads_data(const Value& value) const {
 }
 
 Value Algebra::moved(const Value& value, std::span<const Form> at) {
-  Value result = value;
   if (value.is_position()) return Value::position(atoms_.compose(value.form, at, box), value.denominator);
-  for (Form& form : result.at) form = atoms_.compose(form, at, box);
-  return result;
-}
-
-void Algebra::for_each_choice(std::span<const Cases* const> lists,
-                              const std::function<void(const Region&, std::span<const Value* const>)>& visit) {
-  std::vector<const Value*> values(lists.size());
-  size_t left = most_cases * 4;
-  const auto from = [&](const auto& self, size_t depth, const Region& where) -> void {
-    if (where.empty || left == 0) return;
-    if (depth == lists.size()) {
-      if (--left == 0) given_up.push_back("an expression in more parts than are told apart");
-      visit(where, values);
-      return;
-    }
-    const Cases& cases = *lists[depth];
-    for (const Case& one : cases) {
-      if (choices == 0) return;
-      if (--choices == 0) given_up.push_back("more parts in all than are told apart");
-      values[depth] = &one.value;
-      if (depth == 0 || &one.where == &where || one.where == where)
-        self(self, depth + 1, one.where);
-      else if (const Region both = index::intersection(where, one.where, atoms_);
-               !both.empty && (both.cuts.size() < 2 || !index::has_no_points(both, atoms_)))
-        self(self, depth + 1, both);
-    }
-  };
-  if (std::any_of(lists.begin(), lists.end(), [](const Cases* cases) { return cases->empty(); })) return;
-  // Two long lists: only neighbours meet.
-  if (lists.size() == 2 && lists[0]->size() > 16 && lists[1]->size() > 16) {
-    if (const auto sorted = sorted_along(*lists[1])) {
-      const size_t d = sorted->dimension;
-      const Cases& others = *lists[1];
-      for (const Case& one : *lists[0]) {
-        values[0] = &one.value;
-        auto at = std::partition_point(sorted->order.begin(), sorted->order.end(),
-                                       [&](size_t i) { return others[i].where.box[d].hi < one.where.box[d].lo; });
-        for (; at != sorted->order.end() && others[*at].where.box[d].lo <= one.where.box[d].hi; ++at) {
-          if (choices == 0) return;
-          if (--choices == 0) given_up.push_back("more parts in all than are told apart");
-          const Region where = index::intersection(one.where, others[*at].where, atoms_);
-          if (where.empty) continue;
-          values[1] = &others[*at].value;
-          visit(where, values);
-        }
-      }
-      return;
-    }
-  }
-  from(from, 0, Region{});
-}
-
-Cases Algebra::apply(Function function, std::span<const Cases> args, DType type, DType result) {
-  Cases into;
-  std::vector<const Cases*> lists;
-  bool whole = true;
-  for (const Cases& list : args) lists.push_back(&list);
-  for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
-    if (into.size() < most_cases)
-      call(function, values, type, result, where, into);
-    else
-      whole = false;
-  });
-  if (!whole) given_up.push_back("an expression in more parts than are told apart");
-  if (into.size() > 1) merge(into);
-  return into;
+  if (!value.is_element()) return value;
+  std::vector<Form> places;
+  places.reserve(value.at.size());
+  for (const Form& form : value.at) places.push_back(atoms_.compose(form, at, box));
+  return Value::element(value.term, std::move(places), value.width);
 }
 
 namespace {

@@ -47,6 +47,7 @@ class Algebra {
   }
   // A value of a term, for the coordinates `at` of the term.
   Value moved(const Value& value, std::span<const Form> at);
+  bool may_meet();
   Value part_of(const Value& whole, const Value& part);
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
   std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);

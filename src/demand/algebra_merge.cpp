@@ -1,9 +1,31 @@
 // Cases with one value that are neighbours become one.
 #include <algorithm>
+#include <numeric>
 
 #include "demand/algebra.h"
 
 namespace lightline::demand {
+namespace {
+
+// By everything but one dimension, then by where that starts.
+void sort_along(Cases& cases, size_t dimension) {
+  const auto in_order = [&](const Case& a, const Case& b) {
+    for (size_t i = 0; i < a.where.box.size(); ++i)
+      if (i != dimension && a.where.box[i] != b.where.box[i]) return a.where.box[i] < b.where.box[i];
+    if (a.where.cuts != b.where.cuts) return a.where.cuts < b.where.cuts;
+    return a.where.box[dimension].lo < b.where.box[dimension].lo;
+  };
+  if (std::is_sorted(cases.begin(), cases.end(), in_order)) return;
+  std::vector<size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return in_order(cases[a], cases[b]); });
+  Cases sorted;
+  sorted.reserve(cases.size());
+  for (const size_t i : order) sorted.push_back(std::move(cases[i]));
+  cases = std::move(sorted);
+}
+
+}  // namespace
 
 // Where a cut and its opposite have one value, neither is needed.
 void Algebra::merge_opposites(Cases& cases) const {
@@ -40,13 +62,7 @@ void Algebra::merge(Cases& cases) {
   if (cases.size() < 2) return;
   const size_t rank = cases[0].where.box.size();
   for (size_t d = 0; d < rank; ++d) {
-    // By everything but this dimension, then by where it starts.
-    std::stable_sort(cases.begin(), cases.end(), [&](const Case& a, const Case& b) {
-      for (size_t i = 0; i < rank; ++i)
-        if (i != d && a.where.box[i] != b.where.box[i]) return a.where.box[i] < b.where.box[i];
-      if (a.where.cuts != b.where.cuts) return a.where.cuts < b.where.cuts;
-      return a.where.box[d].lo < b.where.box[d].lo;
-    });
+    sort_along(cases, d);
     size_t kept = 0;
     for (size_t i = 1; i < cases.size(); ++i) {
       Case& last = cases[kept];

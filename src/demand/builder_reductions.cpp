@@ -213,7 +213,7 @@ std::optional<Form> Builder::every_so_often(const Case& one, uint32_t reduced, c
     if (bound.coefficient(0) != -1 || test.constant != 0 || test.terms.size() != 1 || test.terms[0].second != -1)
       continue;
     if (index::is_variable(test.terms[0].first)) continue;
-    const index::Atom atom = atoms_[test.terms[0].first];
+    const index::Atom& atom = atoms_[test.terms[0].first];
     if (atom.kind != index::Atom::Kind::remainder || atom.of.terms.size() != 1) continue;
     if (atom.of.terms[0] != std::pair<index::AtomId, int64_t>(0, 1)) continue;
     const Form last = atoms_.sum(bound, Form::variable(0));  // v <= last

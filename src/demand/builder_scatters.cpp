@@ -124,7 +124,7 @@ bool Builder::scatter_by_formula(const loops::Scatter& node, const Space& space,
     Value value = algebra_.moved(one.value, shift);
     // Later cases of the domain may write the same place only if they come after: tell them apart or give up.
     for (const Region& other : taken)
-      if (!index::intersection(other, region, atoms_).empty) return false;
+      if (index::has_common_points(other, region, atoms_)) return false;
     taken.push_back(region);
     result.push_back({std::move(region), std::move(value)});
   }

@@ -89,7 +89,7 @@ void Needs::note_losses() {
 void Needs::need_indices(const Form& form, const Region& region) {
   for (const auto& [id, coefficient] : form.terms) {
     if (index::is_variable(id)) continue;
-    const index::Atom atom = atoms_[id];
+    const index::Atom& atom = atoms_[id];
     need_indices(atom.of, region);
     if (atom.kind != index::Atom::Kind::data || atom.source >= form_.terms.size()) continue;
     need(Value::element(atom.source, atom.at, DType::i64), region);

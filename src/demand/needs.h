@@ -151,16 +151,16 @@ class Needs {
     bool transcendental = false;
     int steps = 0;
   };
-  Root root_of(TermId id);
+  const Root& root_of(TermId id);
   // Functions of one variable that are wanted of a term, and the transcendentals that they are spelled with.
   struct Functions {
     double evaluations = 0;
     double elements = 0;
-    std::set<TermId> spelled;
+    std::set<TermId> spelled, seen;
     TermId owner = no_term;
   };
   bool is_free(TermId id, TermId root) const;
-  void find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const;
+  void find_transcendentals(TermId id, TermId root, Functions& functions) const;
   void settle_functions();
 
   // ---- contractions ----
@@ -202,6 +202,7 @@ class Needs {
   void add_total(const Value& value, const Region& region, TermId owner, Results& results);
   void settle_totals();
   std::vector<Region> disjoint(const std::vector<Region>& regions);
+  void take_off(std::vector<Region>& list, const Region& known);
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);

@@ -188,7 +188,7 @@ bool Needs::meets_mirror(const std::vector<Region>& regions, const std::vector<u
     turned.cuts.clear();
     for (const Form& cut : region.cuts) turned.cut(atoms_.compose(cut, images, turned.box), atoms_);
     for (const Region& other : regions)
-      if (!index::intersection(turned, other, atoms_).empty) return true;
+      if (index::has_common_points(turned, other, atoms_)) return true;
   }
   return false;
 }

@@ -219,7 +219,7 @@ struct Needs::Orders {
     const std::vector<Region> own = elements(s);
     return std::any_of(own.begin(), own.end(), [&](const Region& one) {
       return std::any_of(others.begin(), others.end(),
-                         [&](const Region& other) { return !index::intersection(one, other, needs.atoms_).empty; });
+                         [&](const Region& other) { return index::has_common_points(one, other, needs.atoms_); });
     });
   }
 

@@ -20,6 +20,16 @@ AtLeast additions(AtLeast points, AtLeast values, AtLeast results, AtMost most_r
   return AtLeast(std::min(apart, std::max<double>({values - most_results, values / 2, results / 2})));
 }
 
+// All cuts together leave no point; what is not sure is taken to have some.
+bool is_nowhere(const Region& region, Atoms& atoms) {
+  if (!region.samples.empty()) return false;
+  const index::Losses before = atoms.losses();
+  const bool none = index::count(region, atoms) == 0;
+  const bool sure = atoms.losses() == before;
+  atoms.forget_losses_since(before);
+  return none && sure;
+}
+
 }  // namespace
 
 void Needs::visit_reduction(TermId id) {
@@ -90,26 +100,38 @@ std::vector<Region> Needs::disjoint(const std::vector<Region>& regions) {
   std::vector<Region> result;
   for (const auto& [size, region] : order) {
     std::vector<Region> left{*region};
-    for (const Region& known : std::vector<Region>(result)) {
-      std::vector<Region> next;
-      for (const Region& part : left) {
-        if (index::intersection(part, known, atoms_).empty) {
-          next.push_back(part);
-        } else if (part.samples.empty() && known.samples.empty()) {
-          for (Region& rest : index::difference(part, known, atoms_)) next.push_back(std::move(rest));
-        } else {
-          drop("sets that overlap at places that only data tell");
-        }
-      }
-      left = std::move(next);
+    const size_t known_before = result.size();
+    for (size_t k = 0; k < known_before && !left.empty(); ++k) {
+      take_off(left, result[k]);
       if (left.size() <= most_pieces) continue;
       drop("more parts of what is needed than are told apart");
       left.clear();
     }
+    const bool whole = left.size() == 1 && left[0] == *region;
     for (Region& part : left)
-      if (!part.empty) result.push_back(std::move(part));
+      if (!part.empty && (whole || !is_nowhere(part, atoms_))) result.push_back(std::move(part));
   }
   return result;
+}
+
+// What is left of a list of regions outside of another.
+void Needs::take_off(std::vector<Region>& list, const Region& known) {
+  std::vector<Region> next;
+  bool same = true;  // as far as was looked
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!index::has_common_points(list[i], known, atoms_)) {
+      if (!same) next.push_back(std::move(list[i]));
+      continue;
+    }
+    if (std::exchange(same, false))
+      next.assign(std::make_move_iterator(list.begin()), std::make_move_iterator(list.begin() + int64_t(i)));
+    if (list[i].samples.empty() && known.samples.empty()) {
+      for (Region& rest : index::difference(list[i], known, atoms_)) next.push_back(std::move(rest));
+    } else {
+      drop("sets that overlap at places that only data tell");
+    }
+  }
+  if (!same) list = std::move(next);
 }
 
 // The greatest or least integer that there is proves itself: one element is enough for a result.

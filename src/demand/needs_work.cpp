@@ -218,7 +218,7 @@ void Needs::find_wanted_widths(const std::vector<bool>& reached) {
 }
 
 // A function of one element, through as many steps as it is spelled in.
-Needs::Root Needs::root_of(TermId id) {
+const Needs::Root& Needs::root_of(TermId id) {
   if (rooted_[id]) return roots_[id];
   rooted_[id] = true;
   const Term& made = term(id);
@@ -234,7 +234,7 @@ Needs::Root Needs::root_of(TermId id) {
       if (arg.value.is_number()) continue;
       one = one && arg.value.is_element();
       if (!one) break;
-      const Root inner = root_of(arg.value.term);
+      const Root& inner = root_of(arg.value.term);
       algebra_.box.clear();
       std::vector<Form> at;
       for (const Form& form : inner.at) at.push_back(atoms_.compose(form, arg.value.at, {}));
@@ -246,13 +246,13 @@ Needs::Root Needs::root_of(TermId id) {
     }
     if (one && only.term != no_term) root = std::move(only);
   }
-  return roots_[id] = root;
+  return roots_[id] = std::move(root);
 }
 
 void Needs::count_call(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
-  const Root root = root_of(id);
+  const Root& root = root_of(id);
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
   if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
     const double elements = distinct(id, regions);
@@ -265,7 +265,7 @@ void Needs::count_call(TermId id) {
         Functions& functions = functions_[root.term];
         functions.evaluations += values;
         functions.elements = std::max(functions.elements, values);
-        find_transcendentals(id, root.term, functions.spelled);
+        find_transcendentals(id, root.term, functions);
         if (functions.owner == no_term) functions.owner = id;
       } else if (!is_free(id, root.term)) {
         work.vector_ops[made.type] += values;
@@ -334,13 +334,12 @@ bool Needs::is_free(TermId id, TermId root) const {
          });
 }
 
-void Needs::find_transcendentals(TermId id, TermId root, std::set<TermId>& found) const {
-  if (id == root) return;
+void Needs::find_transcendentals(TermId id, TermId root, Functions& functions) const {
+  if (id == root || !functions.seen.insert(id).second) return;
   const Term& made = term(id);
-  if (made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0 && !found.insert(id).second)
-    return;
+  if (made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0) functions.spelled.insert(id);
   for (const Argument& arg : made.args)
-    if (arg.value.is_element()) find_transcendentals(arg.value.term, root, found);
+    if (arg.value.is_element()) find_transcendentals(arg.value.term, root, functions);
 }
 
 // Several functions of one variable: one evaluation each, or as many as they are spelled with.
@@ -384,7 +383,7 @@ bool Needs::is_outer_product(const Term& product) const {
 void Needs::count_sum(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
-  const Root root = root_of(id);
+  const Root& root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   if (tier_ == Tier::floor) share_products(id);
@@ -423,7 +422,7 @@ void Needs::count_sum(TermId id) {
 void Needs::count_product(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
-  const Root root = root_of(id);
+  const Root& root = root_of(id);
   if (root.term != id && root.steps > 1) return count_call(id);
   if (tier_ == Tier::floor) {
     std::vector<Multiplied> factors;

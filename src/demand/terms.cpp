@@ -99,7 +99,7 @@ Form Coordinates::name(const Form& form) {
   }
   // Digits of a coordinate
   if (form.terms.size() == 1 && !index::is_variable(form.terms[0].first)) {
-    const index::Atom atom = atoms_[form.terms[0].first];
+    const index::Atom& atom = atoms_[form.terms[0].first];
     if (atom.kind != index::Atom::Kind::data)
       for (size_t i = 0; i < forms_.size(); ++i) {
         if (forms_[i].terms != atom.of.terms) continue;
@@ -140,7 +140,7 @@ Form Coordinates::at_places(const Form& form) {
       plain.terms.emplace_back(id, coefficient);
       continue;
     }
-    const index::Atom atom = atoms_[id];
+    const index::Atom& atom = atoms_[id];
     if (atom.kind == index::Atom::Kind::data) {
       std::vector<Form> at;
       for (const Form& inner : atom.at) at.push_back(name(inner));
@@ -212,7 +212,7 @@ std::optional<Form> Coordinates::by_digits(const Form& form) {
       continue;
     }
     if (is_digit(id)) return std::nullopt;
-    const index::Atom atom = atoms_[id];
+    const index::Atom& atom = atoms_[id];
     if (atom.kind == index::Atom::Kind::data) return std::nullopt;
     const auto inner = by_digits(atom.of);
     if (!inner) return std::nullopt;

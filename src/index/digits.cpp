@@ -68,7 +68,7 @@ class Splitter {
       if (!is_variable(atom)) collect_atom(atom);
   }
   void collect_atom(AtomId id) {
-    const Atom atom = atoms_[id];
+    const Atom& atom = atoms_[id];
     for (const Form& form : atom.at) collect(form);
     if (atom.kind == Atom::Kind::data) return;
     collect(atom.of);
@@ -322,7 +322,7 @@ class Branches {
     for (const auto& [id, coefficient] : form.terms) {
       Form image = Form::variable(id);
       if (!is_variable(id)) {
-        const Atom atom = atoms_[id];
+        const Atom& atom = atoms_[id];
         if (atom.kind == Atom::Kind::data) {
           std::vector<Form> at;
           for (const Form& inner : atom.at) at.push_back(replaced(inner, found, quotient, box));

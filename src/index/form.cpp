@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/maths.h"
+#include "index/answers.h"
 
 namespace lightline::index {
 namespace {
@@ -65,6 +66,16 @@ int64_t Form::coefficient(AtomId atom) const {
   return 0;
 }
 
+Atoms::Atoms() : answers_(std::make_unique<Answers>()) {}
+Atoms::Atoms(Atoms&&) noexcept = default;
+Atoms& Atoms::operator=(Atoms&&) noexcept = default;
+Atoms::~Atoms() = default;
+
+void Atoms::know(uint32_t source, Table table) {
+  tables_.insert_or_assign(source, std::move(table));
+  *answers_ = {};
+}
+
 AtomId Atoms::intern(Atom atom) {
   const uint64_t hash = hash_of(atom);
   const auto [first, last] = by_hash_.equal_range(hash);
@@ -91,23 +102,29 @@ Form Atoms::unknown() {
 }
 
 Form Atoms::sum(const Form& a, const Form& b, int64_t factor) {
-  if (factor == 0) return a;
-  if (b.is_constant() && factor == 1 && index::is_kept(a.constant + b.constant)) {
-    Form result = a;
-    result.constant += b.constant;
-    return result;
-  }
   Form result = a;
-  int64_t product = 0;
-  if (__builtin_mul_overflow(b.constant, factor, &product)) return unknown();
-  result.constant += product;
-  for (const auto& [atom, coefficient] : b.terms) {
-    if (__builtin_mul_overflow(coefficient, factor, &product)) return unknown();
-    add_term(result, atom, product);
-  }
-  if (!is_kept(result)) return unknown();
-  if (has_compound(result)) rejoin(result);
+  add(result, b, factor);
   return result;
+}
+
+void Atoms::add(Form& to, const Form& form, int64_t factor) {
+  if (factor == 0) return;
+  if (form.is_constant() && factor == 1 && index::is_kept(to.constant + form.constant)) {
+    to.constant += form.constant;
+    return;
+  }
+  int64_t product = 0;
+  bool kept = !__builtin_mul_overflow(form.constant, factor, &product);
+  if (kept) to.constant += product;
+  for (const auto& [atom, coefficient] : form.terms) {
+    kept = kept && !__builtin_mul_overflow(coefficient, factor, &product);
+    if (!kept) break;
+    add_term(to, atom, product);
+  }
+  if (!kept || !is_kept(to))
+    to = unknown();
+  else if (has_compound(to))
+    rejoin(to);
 }
 
 Form Atoms::scaled(const Form& form, int64_t factor) { return sum(Form{}, form, factor); }
@@ -120,11 +137,11 @@ void Atoms::rejoin(Form& form) {
     for (size_t i = 0; i < form.terms.size() && !again; ++i) {
       const auto [low, k] = form.terms[i];
       if (is_variable(low) || (*this)[low].kind != Atom::Kind::remainder) continue;
-      const Atom rest = (*this)[low];
+      const Atom& rest = (*this)[low];
       for (size_t j = 0; j < form.terms.size() && !again; ++j) {
         const auto [high, coefficient] = form.terms[j];
         if (is_variable(high) || coefficient != k * rest.by) continue;
-        const Atom upper = (*this)[high];
+        const Atom& upper = (*this)[high];
         Form joined;
         if (upper.kind == Atom::Kind::quotient && upper.by == rest.by && upper.of == rest.of) {
           joined = rest.of;
@@ -197,7 +214,7 @@ Form Atoms::quotient(const Form& form, int64_t by, std::span<const Range> ranges
   if (const auto carriers = without_carry(rest, by, ranges))
     return sum(whole, quotient(carriers->whole, by / carriers->by, ranges));
   if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 && !is_variable(rest.terms[0].first)) {
-    const Atom inner = (*this)[rest.terms[0].first];
+    const Atom& inner = (*this)[rest.terms[0].first];
     int64_t joined = 0;
     if (inner.kind == Atom::Kind::quotient && !__builtin_mul_overflow(inner.by, by, &joined) && index::is_kept(joined))
       return sum(whole, quotient(inner.of, joined, ranges));
@@ -233,9 +250,9 @@ Form Atoms::remainder(const Form& form, int64_t by, std::span<const Range> range
   Form digit;
   const bool nested =
       rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1 && !is_variable(rest.terms[0].first);
-  const Atom inner = nested ? (*this)[rest.terms[0].first] : Atom{};
-  if (nested && inner.kind == Atom::Kind::remainder && inner.by % by == 0) {
-    digit = remainder(inner.of, by, ranges);
+  const Atom* const inner = nested ? &(*this)[rest.terms[0].first] : nullptr;
+  if (nested && inner->kind == Atom::Kind::remainder && inner->by % by == 0) {
+    digit = remainder(inner->of, by, ranges);
   } else {
     Atom atom;
     atom.kind = Atom::Kind::remainder;
@@ -272,13 +289,14 @@ Range Atoms::range(const Form& form, std::span<const Range> ranges) const {
 }
 
 Form Atoms::compose(const Form& form, std::span<const Form> images, std::span<const Range> ranges) {
+  if (form.is_variable() && !has_compound(images[form.terms[0].first])) return images[form.terms[0].first];
   Form result = Form::of(form.constant);
   for (const auto& [id, coefficient] : form.terms) {
     if (is_variable(id)) {
-      result = sum(result, images[id], coefficient);
+      add(result, images[id], coefficient);
       continue;
     }
-    const Atom atom = (*this)[id];
+    const Atom& atom = (*this)[id];
     Form image;
     if (atom.kind == Atom::Kind::data) {
       std::vector<Form> at;
@@ -288,7 +306,7 @@ Form Atoms::compose(const Form& form, std::span<const Form> images, std::span<co
       const Form inner = compose(atom.of, images, ranges);
       image = atom.kind == Atom::Kind::quotient ? quotient(inner, atom.by, ranges) : remainder(inner, atom.by, ranges);
     }
-    result = sum(result, image, coefficient);
+    add(result, image, coefficient);
   }
   return result;
 }

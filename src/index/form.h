@@ -9,11 +9,15 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/short_vector.h"
 
 namespace lightline::index {
 
@@ -42,7 +46,7 @@ inline bool is_variable(AtomId atom) { return atom < first_compound; }
 
 struct Form {
   int64_t constant = 0;
-  std::vector<std::pair<AtomId, int64_t>> terms;  // by ascending atom, no zero coefficients
+  ShortVector<std::pair<AtomId, int64_t>, 2> terms;  // by ascending atom, no zero coefficients
 
   static Form of(int64_t constant) { return {constant, {}}; }
   static Form variable(AtomId atom) { return {0, {{atom, 1}}}; }
@@ -79,11 +83,19 @@ struct Atom {
   int64_t extent = 0;    //   each at least 0 and below this
 };
 
+class Answers;
+
 class Atoms {
  public:
+  Atoms();
+  Atoms(Atoms&&) noexcept;
+  Atoms& operator=(Atoms&&) noexcept;
+  ~Atoms();
+
   const Atom& operator[](AtomId id) const { return atoms_[id - first_compound]; }
 
   Form sum(const Form& a, const Form& b, int64_t factor = 1);  // a + factor * b
+  void add(Form& to, const Form& form, int64_t factor = 1);    // the same in its place; they are different
   Form scaled(const Form& form, int64_t factor);
   Form quotient(const Form& form, int64_t by, std::span<const Range> ranges);
   Form remainder(const Form& form, int64_t by, std::span<const Range> ranges);
@@ -95,7 +107,7 @@ class Atoms {
     std::vector<int64_t> extents;
     std::vector<int64_t> values;
   };
-  void know(uint32_t source, Table table) { tables_.insert_or_assign(source, std::move(table)); }
+  void know(uint32_t source, Table table);
   const Table* table(uint32_t source) const {
     const auto found = tables_.find(source);
     return found == tables_.end() ? nullptr : &found->second;
@@ -127,8 +139,13 @@ class Atoms {
 
   // Whoever makes a set smaller says so here.
   void lose(Loss loss) const { ++losses_[size_t(loss)]; }
+  void lose(const Losses& more) const {
+    for (size_t i = 0; i < kinds_of_loss; ++i) losses_[i] += more[i];
+  }
   const Losses& losses() const { return losses_; }
   void forget_losses_since(const Losses& before) const { losses_ = before; }  // nothing depends on them
+
+  Answers& answers() { return *answers_; }  // to what was asked of regions and forms over these
 
  private:
   AtomId intern(Atom atom);
@@ -147,11 +164,12 @@ class Atoms {
   };
   std::optional<Carriers> without_carry(const Form& form, int64_t of, std::span<const Range> ranges) const;
 
-  std::vector<Atom> atoms_;
+  std::deque<Atom> atoms_;  // they stay where they are
   std::unordered_multimap<uint64_t, AtomId> by_hash_;
   std::unordered_map<uint32_t, Table> tables_;
   uint32_t unknowns_ = 0;
   mutable Losses losses_{};
+  std::unique_ptr<Answers> answers_;
 };
 
 }  // namespace lightline::index

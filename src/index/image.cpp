@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "index/answers.h"
 #include "index/mapper.h"
 #include "index/trial.h"
 
@@ -101,11 +102,7 @@ double sample_factor(const std::vector<Sample>& samples, Data data) {
   return factor;
 }
 
-}  // namespace
-
-std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
-  if (region.empty) return {};
-  if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
+std::vector<Region> found_image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
   std::vector<Region> result;
   if (const auto some = tried(region, forms, atoms)) {
     if (some->rest.empty) return {};
@@ -126,6 +123,42 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
         result.push_back(std::move(mapped));
     }
   return result;
+}
+
+double found_count(std::span<const Region> regions, Atoms& atoms, Data data) {
+  // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
+  std::vector<const std::vector<Sample>*> kinds;
+  for (const Region& region : regions)
+    if (!region.empty && std::none_of(kinds.begin(), kinds.end(), [&](const auto* k) { return *k == region.samples; }))
+      kinds.push_back(&region.samples);
+  double largest = 0;
+  if (kinds.size() > 1) atoms.lose(Loss::data);
+  for (const std::vector<Sample>* kind : kinds) {
+    std::vector<Region> same;
+    for (const Region& region : regions)
+      if (!region.empty && region.samples == *kind) same.push_back(region);
+    for (Region& region : same) region.samples.clear();
+    PointSet points;
+    for (const auto& parts : to_affine(same, {}, atoms))
+      for (const AffinePart& part : parts) points.add(part.piece);
+    bool exact = true;
+    double found = points.points(&exact);
+    if (!exact) atoms.lose(Loss::lines);
+    if (points.drops_points()) atoms.lose(Loss::overlap);
+    for (const Region& region : same) found = std::max(found, region.points);
+    largest = std::max(largest, found * sample_factor(*kind, data));
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
+  if (region.empty) return {};
+  if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
+  return asked_once(Answers::Question::image, std::span(&region, 1), forms, atoms,
+                    [&] { return Answers::Answer{found_image(region, forms, atoms)}; })
+      .regions;
 }
 
 bool has_no_points(const Region& region, Atoms& atoms) {
@@ -150,10 +183,13 @@ bool has_no_points(const Region& region, Atoms& atoms) {
     if (inside && !atoms.has_data(cut)) part.cut(atoms.compose(cut, images, part.box), atoms);
   }
   if (part.empty) return true;
-  const Losses before = atoms.losses();
-  const auto parts = to_affine(std::span(&part, 1), {}, atoms);
-  if (!parts[0].empty()) atoms.forget_losses_since(before);
-  return parts[0].empty();
+  const auto answer = asked_once(Answers::Question::emptiness, std::span(&part, 1), {}, atoms, [&] {
+    const Losses before = atoms.losses();
+    const auto parts = to_affine(std::span(&part, 1), {}, atoms);
+    if (!parts[0].empty()) atoms.forget_losses_since(before);
+    return Answers::Answer{{}, double(parts[0].size())};
+  });
+  return answer.number == 0;
 }
 
 AtLeast count(const Region& region, Atoms& atoms, Data data) {
@@ -175,29 +211,10 @@ AtMost count_at_most(std::span<const Region> regions, Atoms& atoms, Data data) {
 
 AtLeast count(std::span<const Region> regions, Atoms& atoms, Data data) {
   if (regions.size() == 1 && (regions[0].cuts.empty() || regions[0].points >= 0)) return count(regions[0], atoms, data);
-  // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
-  std::vector<const std::vector<Sample>*> kinds;
-  for (const Region& region : regions)
-    if (!region.empty && std::none_of(kinds.begin(), kinds.end(), [&](const auto* k) { return *k == region.samples; }))
-      kinds.push_back(&region.samples);
-  double largest = 0;
-  if (kinds.size() > 1) atoms.lose(Loss::data);
-  for (const std::vector<Sample>* kind : kinds) {
-    std::vector<Region> same;
-    for (const Region& region : regions)
-      if (!region.empty && region.samples == *kind) same.push_back(region);
-    for (Region& region : same) region.samples.clear();
-    PointSet points;
-    for (const auto& parts : to_affine(same, {}, atoms))
-      for (const AffinePart& part : parts) points.add(part.piece);
-    bool exact = true;
-    double found = points.points(&exact);
-    if (!exact) atoms.lose(Loss::lines);
-    if (points.drops_points()) atoms.lose(Loss::overlap);
-    for (const Region& region : same) found = std::max(found, region.points);
-    largest = std::max(largest, found * sample_factor(*kind, data));
-  }
-  return AtLeast(largest);
+  const auto question = data == Data::general ? Answers::Question::count : Answers::Question::kindest_count;
+  return AtLeast(asked_once(question, regions, {}, atoms, [&] {
+                   return Answers::Answer{{}, found_count(regions, atoms, data)};
+                 }).number);
 }
 
 }  // namespace lightline::index

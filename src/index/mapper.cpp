@@ -122,12 +122,12 @@ void Mapper::take_cuts() {
   for (Form& form : part_.forms) {
     for (const auto& [atom, coefficient] : form.terms)
       if (is_number(atom)) form.constant += coefficient * box[atom].lo;
-    std::erase_if(form.terms, [&](const auto& term) { return is_number(term.first); });
+    erase_if(form.terms, [&](const auto& term) { return is_number(term.first); });
   }
   for (HalfSpace& cut : part_.piece.cuts) {
     for (const auto& [variable, coefficient] : cut.terms)
       if (box[size_t(variable)].count() == 1) cut.constant += coefficient * box[size_t(variable)].lo;
-    std::erase_if(cut.terms, [&](const auto& term) { return box[size_t(term.first)].count() == 1; });
+    erase_if(cut.terms, [&](const auto& term) { return box[size_t(term.first)].count() == 1; });
   }
   for (HalfSpace& cut : std::exchange(part_.piece.cuts, {})) part_.piece.cut(std::move(cut));
   region_.empty |= part_.piece.bounds_empty();

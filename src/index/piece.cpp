@@ -193,7 +193,7 @@ HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor) {
     else
       found->second += factor * c;
   }
-  std::erase_if(a.terms, [](const auto& t) { return t.second == 0; });
+  erase_if(a.terms, [](const auto& t) { return t.second == 0; });
   std::sort(a.terms.begin(), a.terms.end());
   return a;
 }
@@ -223,7 +223,7 @@ bool Piece::bounds_empty() const {
 }
 
 void Piece::cut(HalfSpace half_space) {
-  std::erase_if(half_space.terms, [](const auto& term) { return term.second == 0; });
+  erase_if(half_space.terms, [](const auto& term) { return term.second == 0; });
   int64_t least = half_space.constant, most = half_space.constant;
   for (const auto& [v, c] : half_space.terms) {
     least += c * (c > 0 ? box[size_t(v)].lo : box[size_t(v)].hi);

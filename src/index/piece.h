@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/short_vector.h"
 #include "index/form.h"
 
 namespace lightline::index {
@@ -16,7 +17,7 @@ namespace lightline::index {
 // constant + sum of coefficient * variable >= 0
 struct HalfSpace {
   int64_t constant = 0;
-  std::vector<std::pair<int, int64_t>> terms;  // by ascending variable, no zero coefficients
+  ShortVector<std::pair<int, int64_t>, 2> terms;  // by ascending variable, no zero coefficients
   bool operator==(const HalfSpace&) const = default;
   auto operator<=>(const HalfSpace&) const = default;
 };

@@ -175,16 +175,28 @@ Region intersection(const Region& a, const Region& b, const Atoms& atoms) {
   return result;
 }
 
+bool has_common_points(const Region& a, const Region& b, const Atoms& atoms) {
+  if (a.empty || b.empty) return false;
+  for (size_t d = 0; d < a.box.size(); ++d) {
+    if (a.box[d] == b.box[d]) continue;
+    const Range both = common(a.box[d], b.box[d]);
+    if (both.hi < both.lo) return false;
+  }
+  return (a.cuts.empty() && b.cuts.empty()) || !intersection(a, b, atoms).empty;
+}
+
 std::vector<Region> difference(const Region& a, const Region& b, Atoms& atoms) {
   std::vector<Region> parts;
   Region rest = a;
   const auto keep = [&](const Form& condition) {
+    const Form outside = opposite(condition);
+    if (std::any_of(rest.cuts.begin(), rest.cuts.end(), [&](const Form& cut) { return exclude(outside, cut); })) return;
     Region part = rest;
-    part.cut(opposite(condition), atoms);
+    part.cut(outside, atoms);
     if (!part.empty) parts.push_back(std::move(part));
     rest.cut(condition, atoms);
   };
-  if (b.empty || intersection(a, b, atoms).empty) return a.empty ? parts : std::vector<Region>{a};
+  if (!has_common_points(a, b, atoms)) return a.empty ? parts : std::vector<Region>{a};
   for (size_t d = 0; d < a.box.size(); ++d)
     for (const Form& condition : conditions(AtomId(d), b.box[d], a.box[d], atoms))
       if (!rest.empty) keep(condition);

@@ -51,6 +51,8 @@ Region pull_back(const Region& region, std::span<const Range> natural, std::span
                  const Region& within, Atoms& atoms);
 // The points of both; they are of one space.
 Region intersection(const Region& a, const Region& b, const Atoms& atoms);
+// Whether the intersection is not seen to be empty.
+bool has_common_points(const Region& a, const Region& b, const Atoms& atoms);
 // The points of `a` outside of `b`, as disjoint regions.
 std::vector<Region> difference(const Region& a, const Region& b, Atoms& atoms);
 

@@ -248,7 +248,7 @@ TEST(Region, DifferenceAndPullBack) {
     ASSERT_TRUE(std::equal(got.begin(), got.end(), expected.begin(), expected.end())) << "round " << round;
     // Points of another space whose images lie in the region.
     Shape t({1 + random.below(6), 1 + random.below(6)});
-    t.atoms = s.atoms;
+    t.atoms = std::move(s.atoms);
     const std::vector<Form> images{random.form(t, 1), random.form(t, 1)};
     const Region back = pull_back(other, s.region.box, images, t.region, t.atoms);
     for_each(t.region.box, [&](const Point& at) {

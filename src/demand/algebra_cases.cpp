@@ -1,0 +1,161 @@
+// Lists of cases: which of them meet.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "demand/algebra.h"
+
+namespace lightline::demand {
+namespace {
+
+constexpr size_t most_cases = 1024;
+
+// A range that splits the cases, none of them in two.
+struct Sorted {
+  size_t dimension = 0;
+  std::vector<size_t> order;
+};
+
+std::optional<Sorted> sorted_along(const Cases& cases) {
+  const size_t rank = cases[0].where.box.size();
+  for (size_t d = 0; d < rank; ++d) {
+    Sorted sorted{d, std::vector<size_t>(cases.size())};
+    std::iota(sorted.order.begin(), sorted.order.end(), size_t(0));
+    std::sort(sorted.order.begin(), sorted.order.end(),
+              [&](size_t a, size_t b) { return cases[a].where.box[d].lo < cases[b].where.box[d].lo; });
+    bool apart = true;
+    for (size_t i = 0; i + 1 < cases.size() && apart; ++i)
+      apart = cases[sorted.order[i]].where.box[d].hi < cases[sorted.order[i + 1]].where.box[d].lo;
+    if (apart) return sorted;
+  }
+  return std::nullopt;
+}
+
+// Finds the cases whose boxes a region may meet, in their order.
+class Neighbours {
+ public:
+  explicit Neighbours(const Cases& cases) : cases_(cases) {
+    if (cases.size() < least_sorted) return;
+    // Along the dimension that tells most of them apart
+    size_t most = 0;
+    for (size_t d = 0; d < cases[0].where.box.size(); ++d) {
+      std::vector<size_t> order(cases.size());
+      std::iota(order.begin(), order.end(), size_t(0));
+      std::sort(order.begin(), order.end(),
+                [&](size_t a, size_t b) { return cases[a].where.box[d].lo < cases[b].where.box[d].lo; });
+      size_t starts = 1;
+      for (size_t i = 1; i < order.size(); ++i)
+        starts += cases[order[i]].where.box[d].lo != cases[order[i - 1]].where.box[d].lo;
+      if (starts <= most) continue;
+      most = starts;
+      dimension_ = d;
+      order_ = std::move(order);
+    }
+    for (const size_t i : order_) reach_.push_back(std::max(end_of(i), reach_.empty() ? INT64_MIN : reach_.back()));
+  }
+
+  template <class Visit>
+  void for_each(const Region& where, const Visit& visit) const {
+    if (order_.empty()) {
+      for (const Case& one : cases_) visit(one);
+      return;
+    }
+    const Range& range = where.box[dimension_];
+    std::vector<size_t> met;
+    const auto first = std::lower_bound(reach_.begin(), reach_.end(), range.lo) - reach_.begin();
+    for (size_t i = size_t(first); i < order_.size() && start_of(order_[i]) <= range.hi; ++i)
+      if (!are_apart(cases_[order_[i]].where, where)) met.push_back(order_[i]);
+    std::sort(met.begin(), met.end());
+    for (const size_t i : met) visit(cases_[i]);
+  }
+
+ private:
+  static constexpr size_t least_sorted = 16;
+  int64_t start_of(size_t i) const { return cases_[i].where.box[dimension_].lo; }
+  int64_t end_of(size_t i) const { return cases_[i].where.box[dimension_].hi; }
+  static bool are_apart(const Region& a, const Region& b) {
+    for (size_t d = 0; d < a.box.size(); ++d)
+      if (a.box[d].hi < b.box[d].lo || b.box[d].hi < a.box[d].lo) return true;
+    return false;
+  }
+
+  const Cases& cases_;
+  size_t dimension_ = 0;
+  std::vector<size_t> order_;   // by start; empty if there are few
+  std::vector<int64_t> reach_;  // how far any of those so far goes
+};
+
+}  // namespace
+
+void Algebra::for_each_choice(std::span<const Cases* const> lists,
+                              const std::function<void(const Region&, std::span<const Value* const>)>& visit) {
+  std::vector<const Value*> values(lists.size());
+  size_t left = most_cases * 4;
+  std::vector<Neighbours> neighbours;
+  const auto from = [&](const auto& self, size_t depth, const Region& where) -> void {
+    if (where.empty || left == 0) return;
+    if (depth == lists.size()) {
+      if (--left == 0) given_up.push_back("an expression in more parts than are told apart");
+      visit(where, values);
+      return;
+    }
+    const auto take = [&](const Case& one) {
+      if (!may_meet()) return;
+      values[depth] = &one.value;
+      if (depth == 0 || &one.where == &where || one.where == where)
+        self(self, depth + 1, one.where);
+      else if (const Region both = index::intersection(where, one.where, atoms_);
+               !both.empty && (both.cuts.size() < 2 || !index::has_no_points(both, atoms_)))
+        self(self, depth + 1, both);
+    };
+    if (depth > 0) return neighbours[depth].for_each(where, take);
+    for (const Case& one : *lists[0]) take(one);
+  };
+  if (std::any_of(lists.begin(), lists.end(), [](const Cases* cases) { return cases->empty(); })) return;
+  // Two long lists: only neighbours meet.
+  if (lists.size() == 2 && lists[0]->size() > 16 && lists[1]->size() > 16) {
+    if (const auto sorted = sorted_along(*lists[1])) {
+      const size_t d = sorted->dimension;
+      const Cases& others = *lists[1];
+      for (const Case& one : *lists[0]) {
+        values[0] = &one.value;
+        auto at = std::partition_point(sorted->order.begin(), sorted->order.end(),
+                                       [&](size_t i) { return others[i].where.box[d].hi < one.where.box[d].lo; });
+        for (; at != sorted->order.end() && others[*at].where.box[d].lo <= one.where.box[d].hi; ++at) {
+          if (!may_meet()) return;
+          const Region where = index::intersection(one.where, others[*at].where, atoms_);
+          if (where.empty) continue;
+          values[1] = &others[*at].value;
+          visit(where, values);
+        }
+      }
+      return;
+    }
+  }
+  for (const Cases* cases : lists) neighbours.emplace_back(*cases);
+  from(from, 0, Region{});
+}
+
+// Within the budget for the whole program.
+bool Algebra::may_meet() {
+  if (choices > 0 && --choices == 0) given_up.push_back("more parts in all than are told apart");
+  return choices > 0;
+}
+
+Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DType type, DType result) {
+  Cases into;
+  std::vector<const Cases*> lists;
+  bool whole = true;
+  for (const Cases& list : args) lists.push_back(&list);
+  for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
+    if (into.size() < most_cases)
+      call(function, values, type, result, where, into);
+    else
+      whole = false;
+  });
+  if (!whole) given_up.push_back("an expression in more parts than are told apart");
+  if (into.size() > 1) merge(into);
+  return into;
+}
+
+}  // namespace lightline::demand
