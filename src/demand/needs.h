@@ -220,6 +220,8 @@ class Needs {
   }
   void absorb(Network& network);
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
+  void most_first(std::vector<Network>& networks);
+  double products_together(const std::vector<Network>& networks);
   bool take_cases_apart(const Network& network, TermId owner, Results& results);
   bool is_needed_anyway(const Value& value, const Region& region);
   double products_inside(const Value& value, const Region& region);
@@ -238,6 +240,7 @@ class Needs {
   Cases joined_by_formulas(const Term& reduction);
   std::vector<bool> shared_cases(const Cases& body, size_t reduced) const;
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
+  bool joins(Network network, const Value& part);
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;

@@ -1,5 +1,6 @@
 // In which order the factors of a sum of products are taken, two at a time, and what that costs.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -353,7 +354,47 @@ struct Needs::Orders {
     std::vector<Exchange> exchanges;
     for (const Steps& order : all_orders(subsets - 1)) exchanges.push_back(exchange(base, order));
     int blocks = 1 << 14;
-    return saved(*in, exchanges, in->us, in->vs, cost[subsets - 1] * 1e-6, blocks);
+    return std::min(saved(*in, exchanges, in->us, in->vs, cost[subsets - 1] * 1e-6, blocks),
+                    cost[subsets - 1] - borne_by_diagonal(*in));
+  }
+
+  // How the points of a triangle bear what they share, the other way: a row or column that ends at the diagonal is
+  // borne by its point there, a full one by all of its points.
+  struct Bearing {
+    double points = 0, row = 0, column = 0, all = 0;  // shares of what one row, one column, or everything has
+  };
+
+  double borne_by_diagonal(const Triangle& in) {
+    const double diagonal = double(std::max<int64_t>(
+        0, std::min(in.us.hi, in.vs.hi - in.constant) - std::max(in.us.lo, in.vs.lo - in.constant) + 1));
+    const double rows = double(std::clamp<int64_t>(in.us.hi - (in.vs.hi - in.constant), 0, in.us.count()));
+    const double columns = double(std::clamp<int64_t>(in.us.lo + in.constant - in.vs.lo, 0, in.vs.count()));
+    if (diagonal == 0) return 0;
+    const double by_row = 1 / double(in.vs.count()), by_column = 1 / double(in.us.count());
+    const std::array<Bearing, 5> bearings{{{diagonal, 1, 1, 1 / diagonal},
+                                           {diagonal * (diagonal - 1) / 2},
+                                           {rows * diagonal, by_row},
+                                           {diagonal * columns, 0, by_column},
+                                           {rows * columns, by_row, by_column}}};
+    const std::vector<Steps> orders = all_orders(subsets - 1);
+    double total = 0;
+    for (const Bearing& one : bearings) {
+      double least = INFINITY;
+      for (const Steps& steps : orders) least = std::min(least, borne(steps, in, one));
+      if (one.points > 0) total += one.points * least;
+    }
+    return total;
+  }
+
+  double borne(const Steps& steps, const Triangle& in, const Bearing& by) const {
+    double total = 0;
+    for (const Step& step : steps) {
+      if (!step.told || step.products == 0) continue;
+      const bool has_u = (step.variables & bit(in.u)) != 0, has_v = (step.variables & bit(in.v)) != 0;
+      const double others = box_points(network.region, step.variables & ~bit(in.u) & ~bit(in.v));
+      total += others * (has_u && has_v ? 1 : has_u ? by.row : has_v ? by.column : by.all);
+    }
+    return total;
   }
 };
 
