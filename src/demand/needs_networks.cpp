@@ -227,10 +227,11 @@ bool Needs::take_cases_apart(const Network& network, TermId owner, Results& resu
 void Needs::split_digits(Network& network) {
   std::vector<Form> forms;
   bool digits = false;
-  for (const Factor& factor : network.factors) {
-    if (factor.value.is_position()) forms.push_back(factor.value.form);
-    forms.insert(forms.end(), factor.value.at.begin(), factor.value.at.end());
-  }
+  for (Factor& factor : network.factors)
+    for_each_value(factor, [&](const Value& value) {
+      if (value.is_position()) forms.push_back(value.form);
+      forms.insert(forms.end(), value.at.begin(), value.at.end());
+    });
   for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
   if (!digits) return;
   const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
@@ -250,8 +251,10 @@ void Needs::split_digits(Network& network) {
     if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
   size_t next = 0;
   for (Factor& factor : network.factors) {
-    if (factor.value.is_position()) factor.value.form = part.forms[next++];
-    for (Form& form : factor.value.at) form = part.forms[next++];
+    for_each_value(factor, [&](Value& value) {
+      if (value.is_position()) value.form = part.forms[next++];
+      for (Form& form : value.at) form = part.forms[next++];
+    });
     factor.variables = variables_of(factor.value);
   }
   network.region = std::move(region);
@@ -377,7 +380,7 @@ void Needs::take_one_hot(Network& network) {
       network.factors.erase(network.factors.begin() + int64_t(i));
       algebra_.box = network.region.box;
       for (Factor& factor : network.factors) {
-        factor.value = algebra_.moved(factor.value, images);
+        for_each_value(factor, [&](Value& value) { value = algebra_.moved(value, images); });
         factor.variables = variables_of(factor.value);
       }
       network.one_hot = true;

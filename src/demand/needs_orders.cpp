@@ -35,16 +35,6 @@ struct Needs::Orders {
 
   const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
 
-  void find_equations() {
-    // Variables that equations tell from others may stand for them.
-    for (const Form& cut : network.region.cuts) {
-      const Form opposite = needs.atoms_.scaled(cut, -1);
-      const auto& cuts = network.region.cuts;
-      if (std::find(cuts.begin(), cuts.end(), opposite) == cuts.end()) continue;
-      if (!needs.atoms_.has_compound(cut)) equations.push_back(variables_of(cut));
-    }
-  }
-
   uint64_t variables_of(const Form& form) const {
     uint64_t set = 0;
     needs.atoms_.for_each_variable(form, [&](index::AtomId v) { set |= bit(v); });
@@ -75,14 +65,7 @@ struct Needs::Orders {
   }
 
   double points(uint64_t variables) {
-    for (bool more = !equations.empty(); more;) {
-      more = false;
-      for (const uint64_t set : equations)
-        if (std::popcount(set & ~variables) == 1) {
-          variables |= set;
-          more = true;
-        }
-    }
+    variables = told_by(variables, equations);
     if (network.region.is_box()) return box_points(network.region, variables);
     const auto [at, added] = counted.try_emplace(variables, 0);
     if (!added) return at->second;
@@ -142,7 +125,7 @@ struct Needs::Orders {
   }
 
   double cheapest() {
-    find_equations();
+    equations = needs.equations_of(network.region);
     find_variables();
     for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
     for (size_t s = 1; s < subsets; ++s) {
@@ -415,6 +398,31 @@ std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
     set |= bit(form.terms[0].first);
   }
   return set;
+}
+
+// Variables that equations tell from others may stand for them.
+std::vector<uint64_t> Needs::equations_of(const Region& region) const {
+  std::vector<uint64_t> equations;
+  for (const Form& cut : region.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(region.cuts.begin(), region.cuts.end(), opposite) == region.cuts.end()) continue;
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    if (!atoms_.has_compound(cut)) equations.push_back(set);
+  }
+  return equations;
+}
+
+uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equations) {
+  for (bool more = !equations.empty(); more;) {
+    more = false;
+    for (const uint64_t set : equations)
+      if (std::popcount(set & ~variables) == 1) {
+        variables |= set;
+        more = true;
+      }
+  }
+  return variables;
 }
 
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep) {
