@@ -34,6 +34,10 @@ class Record(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if str(func) == "aten._local_scalar_dense.default" and isinstance(args[0], FakeTensor):
+            number = self.value_of(args[0])  # such as a rate of dropped paths
+            if number is not None:
+                return number.item()
         result = func(*args, **kwargs)
         self.steps.append(Step(func, args, kwargs, result))
         return result

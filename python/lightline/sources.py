@@ -69,6 +69,15 @@ def replace_tensors(module: Any, function: Any, recurse: bool = True) -> Any:
     return module
 
 
+def drawn_once(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any = None) -> Any:
+    """In place of PyTorch's truncated normal numbers, which are drawn until all are within bounds: of fake tensors,
+    nobody can tell."""
+    import torch
+
+    with torch.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
 class Maker:
     """Makes models and inputs from a seed; with `fake`, everything floating is a fake tensor of one mode."""
 
@@ -91,7 +100,9 @@ class Maker:
             return
         from lightline.deferred import Record
 
-        with self.mode, Record(self.mode), mock.patch.object(torch.nn.Module, "_apply", replace_tensors):
+        changes = mock.patch.object(torch.nn.Module, "_apply", replace_tensors)
+        draws = mock.patch.object(torch.nn.init, "_no_grad_trunc_normal_", drawn_once)
+        with self.mode, Record(self.mode), changes, draws:
             yield
 
     @contextlib.contextmanager

@@ -59,6 +59,7 @@ void Needs::run() {
   }
   count_outputs();
   settle_pairs();
+  settle_powers();
   settle_totals();
   settle_functions();
   note_losses();

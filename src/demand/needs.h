@@ -175,7 +175,9 @@ class Needs {
     bool exponential = false;    // exp of this value, and of all that it needs,
     std::vector<Value> needs;    // which are these,
     std::vector<Value> zero_by;  // and of these each can make it 0
+    Value whole;                 // the power that it is a part of
   };
+  static void for_each_value(Factor& factor, const std::function<void(Value&)>& visit);
   struct Network {
     Region region;  // of its variables: reduced ones first
     std::vector<Factor> factors;
@@ -211,9 +213,14 @@ class Needs {
     bool drowns = false;  // floor: may be so low that the power vanishes
   };
   void parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& parts, std::vector<Value>& times);
-  std::vector<Factor> powers(const Value& value);
+  std::vector<Factor> powers(const Value& value, const Region& region);
+  std::vector<uint64_t> equations_of(const Region& region) const;
+  static uint64_t told_by(uint64_t variables, const std::vector<uint64_t>& equations);
+  bool are_apart(const std::vector<Factor>& parts, const Region& region);
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
+  void count_powers(const Factor& factor, const Region& region, TermId owner);
+  void settle_powers();
   static bool is_comparison_of_truths(const Term& made);
   bool is_count_of_truths(loops::Reducer reducer, const Term& value) const;
   bool need_search(const Value& value, const Region& region, TermId owner);
@@ -224,6 +231,8 @@ class Needs {
   }
   void absorb(Network& network);
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
+  void most_first(std::vector<Network>& networks);
+  double products_together(const std::vector<Network>& networks);
   bool take_cases_apart(const Network& network, TermId owner, Results& results);
   bool is_needed_anyway(const Value& value, const Region& region);
   double products_inside(const Value& value, const Region& region);
@@ -242,6 +251,7 @@ class Needs {
   Cases joined_by_formulas(const Term& reduction);
   std::vector<bool> shared_cases(const Cases& body, size_t reduced) const;
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
+  bool joins(Network network, const Value& part);
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
@@ -279,6 +289,13 @@ class Needs {
   std::vector<TermId> changed_;         // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::map<TermId, Functions> functions_;  // by root
+  // What is read of a power that is taken as a product of powers
+  struct Power {
+    std::map<std::vector<uint64_t>, std::vector<Region>> parts;  // by the terms in their exponents
+    std::vector<Region> whole;
+    TermId owner = no_term;
+  };
+  std::map<TermId, Power> powers_;
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves

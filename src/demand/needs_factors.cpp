@@ -6,6 +6,14 @@
 
 namespace lightline::demand {
 
+namespace {
+
+std::vector<Form> forms_of(const Value& value) {
+  return value.is_position() ? std::vector<Form>{value.form} : value.at;
+}
+
+}  // namespace
+
 // What is added in an exponent, each part as far as its variables are its own; `times` are the factors of all parts.
 void Needs::parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& parts, std::vector<Value>& times) {
   if (exponent.is_position()) {
@@ -43,7 +51,7 @@ void Needs::parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& 
 }
 
 // exp(a[i] + b[j]) is the product of two, and so is g ** (i - j).
-std::vector<Needs::Factor> Needs::powers(const Value& value) {
+std::vector<Needs::Factor> Needs::powers(const Value& value, const Region& region) {
   if (!value.is_element()) return {};
   const Term& made = term(value.term);
   if (made.kind != TermKind::call) return {};
@@ -56,6 +64,7 @@ std::vector<Needs::Factor> Needs::powers(const Value& value) {
     times.push_back(algebra_.moved(made.args[0].value, value.at));
   }
   std::vector<Factor> factors;
+  const std::vector<uint64_t> equations = equations_of(region);
   for (const auto& [part, drowns] : parts) {
     Factor one{part, variables_of(part), !algebra_.reads_data(part), true, {part}};
     if (drowns) one.zero_by = {part};
@@ -68,7 +77,7 @@ std::vector<Needs::Factor> Needs::powers(const Value& value) {
     // What another has the variables of is one with it; the one with the most stands for them.
     for (size_t i = 0; i < factors.size();) {
       const uint64_t both = factors[i].variables | one.variables;
-      if (both != factors[i].variables && both != one.variables) {
+      if ((both & ~told_by(factors[i].variables, equations)) != 0 && (both & ~told_by(one.variables, equations)) != 0) {
         ++i;
         continue;
       }
@@ -82,15 +91,33 @@ std::vector<Needs::Factor> Needs::powers(const Value& value) {
     }
     if (one.variables != 0 || !one.formula) factors.push_back(std::move(one));
   }
-  for (Factor& one : factors) one.exponential = !one.formula;
+  for (Factor& one : factors) {
+    one.exponential = !one.formula;
+    one.whole = value;
+  }
   return factors;
+}
+
+// Whether none of the parts of a power tells all others: equations and quotients may hide that.
+bool Needs::are_apart(const std::vector<Factor>& parts, const Region& region) {
+  uint64_t variables = 0;
+  for (const Factor& part : parts) variables |= part.variables;
+  std::vector<Form> forms;
+  for (size_t v = 0; v < region.box.size(); ++v)
+    if ((variables & bit(v)) != 0) forms.push_back(Form::variable(index::AtomId(v)));
+  const std::vector<Region> points = index::image(region, forms, atoms_);
+  if (points.empty()) return true;
+  const double all = count_at_most(points).number();
+  return std::none_of(parts.begin(), parts.end(), [&](const Factor& part) {
+    return part.exponential && count(index::image(region, forms_of(part.value), atoms_)) >= all;
+  });
 }
 
 void Needs::add_factor(Network& network, const Value& value) {
   if (value.is_number()) return;
   algebra_.box = network.region.box;
-  const std::vector<Factor> parts = powers(value);
-  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors)
+  const std::vector<Factor> parts = powers(value, network.region);
+  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors && are_apart(parts, network.region))
     network.factors.insert(network.factors.end(), parts.begin(), parts.end());
   else
     network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
@@ -103,10 +130,44 @@ void Needs::need_factors(const Network& network, TermId owner) {
       continue;
     }
     for (const Value& part : factor.needs) need(part, network.region);
-    if (!counting_ || tier_ == Tier::floor || factor.formula) continue;
-    const auto mapped = index::image(
-        network.region, factor.value.is_position() ? std::vector<Form>{factor.value.form} : factor.value.at, atoms_);
-    if (!mapped.empty()) work_of(owner).transcendental_ops += count(mapped);
+    if (counting_ && tier_ != Tier::floor && !factor.formula) count_powers(factor, network.region, owner);
+  }
+}
+
+void Needs::for_each_value(Factor& factor, const std::function<void(Value&)>& visit) {
+  visit(factor.value);
+  if (!factor.exponential) return;
+  visit(factor.whole);
+  for (Value& part : factor.needs) visit(part);
+  for (Value& part : factor.zero_by) visit(part);
+}
+
+void Needs::count_powers(const Factor& factor, const Region& region, TermId owner) {
+  const auto add = [&](const Value& value, std::vector<Region>& to) {
+    for (Region& one : index::image(region, forms_of(value), atoms_))
+      if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(std::move(one));
+  };
+  std::vector<uint64_t> key{factor.value.is_element() ? factor.value.term : no_term};
+  for (const Value& part : factor.needs) key.push_back(part.is_element() ? part.term : no_term);
+  Power& power = powers_[factor.whole.term];
+  if (power.owner == no_term) power.owner = owner;
+  add(factor.value, power.parts[key]);
+  add(factor.whole, power.whole);
+}
+
+// The parts of a power each once for all that reads them, or all of its elements: whatever is less.
+void Needs::settle_powers() {
+  std::set<std::vector<uint64_t>> seen;
+  for (const auto& [id, power] : powers_) {
+    turn_to(power.owner);
+    double apart = 0;
+    for (const auto& [key, regions] : power.parts)
+      if (seen.insert(key).second && !functions_.contains(TermId(key[0])) && !regions.empty()) apart += count(regions);
+    std::vector<Region> all = power.whole;
+    all.insert(all.end(), needed_[id].begin(), needed_[id].end());
+    const double others = needed_[id].empty() ? 0 : count_at_most(needed_[id]).number();
+    const double whole = all.empty() ? 0.0 : std::max(0.0, count(all) - others);
+    work_of(power.owner).transcendental_ops += std::min(apart, whole);
   }
 }
 

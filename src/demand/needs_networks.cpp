@@ -177,6 +177,24 @@ void Needs::absorb(Network& network) {
   }
 }
 
+// What several networks make on the way may serve all of them: the most expensive one is counted in full.
+void Needs::most_first(std::vector<Network>& networks) {
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < networks.size(); ++i) order.emplace_back(-products_of(networks[i]), i);
+  std::sort(order.begin(), order.end());
+  std::vector<Network> sorted;
+  for (const auto& [products, i] : order) sorted.push_back(std::move(networks[i]));
+  networks = std::move(sorted);
+}
+
+double Needs::products_together(const std::vector<Network>& networks) {
+  const auto before = made_before_;
+  double products = 0;
+  for (const Network& one : networks) products += products_of(one, true);
+  made_before_ = before;
+  return products;
+}
+
 // A factor that is a sum in several parts: the order is free for each of them.
 bool Needs::take_cases_apart(const Network& network, TermId owner, Results& results) {
   constexpr size_t most_cases = 16;
@@ -198,11 +216,8 @@ bool Needs::take_cases_apart(const Network& network, TermId owner, Results& resu
     }
     if (!all) continue;
     const double together = products_of(network) + products_inside(value, network.region);
-    double apart = 0;
-    const auto before = made_before_;
-    for (const Network& part : parts) apart += products_of(part, true);
-    made_before_ = before;
-    if (apart >= together) continue;
+    most_first(parts);
+    if (products_together(parts) >= together) continue;
     for (Network& part : parts) price(part, owner, results);
     return true;
   }
@@ -212,10 +227,11 @@ bool Needs::take_cases_apart(const Network& network, TermId owner, Results& resu
 void Needs::split_digits(Network& network) {
   std::vector<Form> forms;
   bool digits = false;
-  for (const Factor& factor : network.factors) {
-    if (factor.value.is_position()) forms.push_back(factor.value.form);
-    forms.insert(forms.end(), factor.value.at.begin(), factor.value.at.end());
-  }
+  for (Factor& factor : network.factors)
+    for_each_value(factor, [&](const Value& value) {
+      if (value.is_position()) forms.push_back(value.form);
+      forms.insert(forms.end(), value.at.begin(), value.at.end());
+    });
   for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
   if (!digits) return;
   const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
@@ -235,8 +251,10 @@ void Needs::split_digits(Network& network) {
     if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
   size_t next = 0;
   for (Factor& factor : network.factors) {
-    if (factor.value.is_position()) factor.value.form = part.forms[next++];
-    for (Form& form : factor.value.at) form = part.forms[next++];
+    for_each_value(factor, [&](Value& value) {
+      if (value.is_position()) value.form = part.forms[next++];
+      for (Form& form : value.at) form = part.forms[next++];
+    });
     factor.variables = variables_of(factor.value);
   }
   network.region = std::move(region);
@@ -362,7 +380,7 @@ void Needs::take_one_hot(Network& network) {
       network.factors.erase(network.factors.begin() + int64_t(i));
       algebra_.box = network.region.box;
       for (Factor& factor : network.factors) {
-        factor.value = algebra_.moved(factor.value, images);
+        for_each_value(factor, [&](Value& value) { value = algebra_.moved(value, images); });
         factor.variables = variables_of(factor.value);
       }
       network.one_hot = true;
@@ -385,6 +403,12 @@ void Needs::parts_of(const Value& value, const Region& region, std::vector<Value
   }
 }
 
+// Whether a sum of products becomes part of the network that it is a factor of.
+bool Needs::joins(Network network, const Value& part) {
+  absorb(network);
+  return std::find(network.absorbed.begin(), network.absorbed.end(), part.term) != network.absorbed.end();
+}
+
 // x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
 bool Needs::distribute(const Network& network, TermId owner, Results& results) {
   if (network.summed == 0 || network.distributed > 1 || tier_ == Tier::unfused) return false;
@@ -405,7 +429,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     Network rest = network;
     rest.factors.erase(rest.factors.begin() + int64_t(i));
     ++rest.distributed;
-    double own = 0, apart = 0;
+    double own = 0, apart = 0;  // own: what the parts take by themselves
     std::vector<Network> networks;
     for (const Value& part : parts) {
       Network one = rest;
@@ -427,15 +451,20 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
           const Value body = enter(made.body[0], made, part.at, alone.region, alone.summed);
           if (body.is_element() && term(body.term).kind == TermKind::product)
             for (const Argument& arg : term(body.term).args) add_factor(alone, algebra_.moved(arg.value, body.at));
-          if (!alone.region.empty) own += products_of(alone);
+          const double inside = alone.region.empty ? 0 : products_of(alone);
+          own += inside;
+          add_factor(one, part);
+          if (!joins(one, part)) apart += inside;
+        } else {
+          add_factor(one, part);
         }
-        add_factor(one, part);
       }
       if (one.factors.size() > most_factors) return false;
       networks.push_back(std::move(one));
     }
     const double together = products_of(network) + own;
-    for (const Network& one : networks) apart += products_of(one);
+    most_first(networks);
+    apart += products_together(networks);
     if (apart >= together) continue;
     link(owner, value.term, Link::Kind::chain);
     for (const Value& part : parts)

@@ -1,5 +1,6 @@
 // In which order the factors of a sum of products are taken, two at a time, and what that costs.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -34,16 +35,6 @@ struct Needs::Orders {
 
   const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
 
-  void find_equations() {
-    // Variables that equations tell from others may stand for them.
-    for (const Form& cut : network.region.cuts) {
-      const Form opposite = needs.atoms_.scaled(cut, -1);
-      const auto& cuts = network.region.cuts;
-      if (std::find(cuts.begin(), cuts.end(), opposite) == cuts.end()) continue;
-      if (!needs.atoms_.has_compound(cut)) equations.push_back(variables_of(cut));
-    }
-  }
-
   uint64_t variables_of(const Form& form) const {
     uint64_t set = 0;
     needs.atoms_.for_each_variable(form, [&](index::AtomId v) { set |= bit(v); });
@@ -74,14 +65,7 @@ struct Needs::Orders {
   }
 
   double points(uint64_t variables) {
-    for (bool more = !equations.empty(); more;) {
-      more = false;
-      for (const uint64_t set : equations)
-        if (std::popcount(set & ~variables) == 1) {
-          variables |= set;
-          more = true;
-        }
-    }
+    variables = told_by(variables, equations);
     if (network.region.is_box()) return box_points(network.region, variables);
     const auto [at, added] = counted.try_emplace(variables, 0);
     if (!added) return at->second;
@@ -141,7 +125,7 @@ struct Needs::Orders {
   }
 
   double cheapest() {
-    find_equations();
+    equations = needs.equations_of(network.region);
     find_variables();
     for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
     for (size_t s = 1; s < subsets; ++s) {
@@ -353,7 +337,47 @@ struct Needs::Orders {
     std::vector<Exchange> exchanges;
     for (const Steps& order : all_orders(subsets - 1)) exchanges.push_back(exchange(base, order));
     int blocks = 1 << 14;
-    return saved(*in, exchanges, in->us, in->vs, cost[subsets - 1] * 1e-6, blocks);
+    return std::min(saved(*in, exchanges, in->us, in->vs, cost[subsets - 1] * 1e-6, blocks),
+                    cost[subsets - 1] - borne_by_diagonal(*in));
+  }
+
+  // How the points of a triangle bear what they share, the other way: a row or column that ends at the diagonal is
+  // borne by its point there, a full one by all of its points.
+  struct Bearing {
+    double points = 0, row = 0, column = 0, all = 0;  // shares of what one row, one column, or everything has
+  };
+
+  double borne_by_diagonal(const Triangle& in) {
+    const double diagonal = double(std::max<int64_t>(
+        0, std::min(in.us.hi, in.vs.hi - in.constant) - std::max(in.us.lo, in.vs.lo - in.constant) + 1));
+    const double rows = double(std::clamp<int64_t>(in.us.hi - (in.vs.hi - in.constant), 0, in.us.count()));
+    const double columns = double(std::clamp<int64_t>(in.us.lo + in.constant - in.vs.lo, 0, in.vs.count()));
+    if (diagonal == 0) return 0;
+    const double by_row = 1 / double(in.vs.count()), by_column = 1 / double(in.us.count());
+    const std::array<Bearing, 5> bearings{{{diagonal, 1, 1, 1 / diagonal},
+                                           {diagonal * (diagonal - 1) / 2},
+                                           {rows * diagonal, by_row},
+                                           {diagonal * columns, 0, by_column},
+                                           {rows * columns, by_row, by_column}}};
+    const std::vector<Steps> orders = all_orders(subsets - 1);
+    double total = 0;
+    for (const Bearing& one : bearings) {
+      double least = INFINITY;
+      for (const Steps& steps : orders) least = std::min(least, borne(steps, in, one));
+      if (one.points > 0) total += one.points * least;
+    }
+    return total;
+  }
+
+  double borne(const Steps& steps, const Triangle& in, const Bearing& by) const {
+    double total = 0;
+    for (const Step& step : steps) {
+      if (!step.told || step.products == 0) continue;
+      const bool has_u = (step.variables & bit(in.u)) != 0, has_v = (step.variables & bit(in.v)) != 0;
+      const double others = box_points(network.region, step.variables & ~bit(in.u) & ~bit(in.v));
+      total += others * (has_u && has_v ? 1 : has_u ? by.row : has_v ? by.column : by.all);
+    }
+    return total;
   }
 };
 
@@ -374,6 +398,31 @@ std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
     set |= bit(form.terms[0].first);
   }
   return set;
+}
+
+// Variables that equations tell from others may stand for them.
+std::vector<uint64_t> Needs::equations_of(const Region& region) const {
+  std::vector<uint64_t> equations;
+  for (const Form& cut : region.cuts) {
+    const Form opposite = atoms_.scaled(cut, -1);
+    if (std::find(region.cuts.begin(), region.cuts.end(), opposite) == region.cuts.end()) continue;
+    uint64_t set = 0;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
+    if (!atoms_.has_compound(cut)) equations.push_back(set);
+  }
+  return equations;
+}
+
+uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equations) {
+  for (bool more = !equations.empty(); more;) {
+    more = false;
+    for (const uint64_t set : equations)
+      if (std::popcount(set & ~variables) == 1) {
+        variables |= set;
+        more = true;
+      }
+  }
+  return variables;
 }
 
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep) {

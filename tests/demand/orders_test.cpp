@@ -122,6 +122,19 @@ TEST(Orders, StatesOfManyStepsAreCarried) {
   }
 }
 
+// Heads read biased projections by digits: what is taken apart still takes the projections.
+TEST(Orders, ProjectionsOfScoresCountWithTheirBiases) {
+  const std::string projections =
+      "program p(x: f32[32, 48], wq: f32[48, 48], wk: f32[48, 48], bq: f32[48], bk: f32[48]) -> (y) {\n"
+      "  q0: f32[32, 48] = for i, c: sum r in 48: x[i, r] * wq[c, r]\n  q: f32[32, 48] = for i, c: q0[i, c] + bq[c]\n"
+      "  k0: f32[32, 48] = for i, c: sum r in 48: x[i, r] * wk[c, r]\n  k: f32[32, 48] = for i, c: k0[i, c] + bk[c]\n"
+      "  s: f32[4, 32, 32] = for h, a, b: sum r in 12: q[a, 12 * h + r] * k[b, 12 * h + r]\n";
+  EXPECT_EQ(macs(projections + "  y: f32[4, 32, 32] = for h, a, b: exp(s[h, a, b])\n}"),
+            2 * 32 * 48 * 48 + 32 * 32 * 48);
+  EXPECT_EQ(macs(projections + "  y: f32[4, 32, 32] = for h, a, b: if(b <= a, exp(s[h, a, b]), 0)\n}"),
+            2 * 32 * 48 * 48 + 32 * 33 / 2 * 48);
+}
+
 // Neither order alone, nor chunks of any size, take less.
 TEST(Orders, OrdersMayBeMixed) {
   const double mixed = macs(state(128, "1.0"));

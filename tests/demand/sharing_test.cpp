@@ -215,5 +215,39 @@ TEST(Mirrors, TwoArraysHaveNone) {
       8 * 8 * 5);
 }
 
+// ---- powers of sums ----
+
+TEST(Powers, PartsServeAllSumsThatReadThem) {
+  EXPECT_EQ(transcendentals("program p(a: f32[64], b: f32[48], v: f32[48, 16]) -> (y, m) {\n"
+                            "  e: f32[64, 48] = for i, j: exp(a[i] + b[j])\n"
+                            "  m: f32[64] = for i: sum r in 48: e[i, r]\n"
+                            "  y: f32[64, 16] = for i, j: sum r in 48: e[i, r] * v[r, j]\n}"),
+            64 + 48);
+}
+
+// Rows of 6 seen by windows of 9, and a table read where data tell: one part still tells the other.
+TEST(Powers, AreNoMoreThanTheirElements) {
+  const std::string text =
+      "program p(x: f32[6, 6], z: f32[6, 6], tb: f32[16], id: i64[81]) -> (y) {\n"
+      "  e: f32[4, 9, 9] = for i, k, l: exp(x[(9 * i + k) div 6, (9 * i + k) mod 6] *"
+      " z[(9 * i + l) div 6, (9 * i + l) mod 6] + tb[id[9 * k + l]])\n"
+      "  y: f32[4, 9] = for i, j: sum r in 9: e[i, j, r]\n}";
+  EXPECT_LE(transcendentals(text), 324);
+  EXPECT_LE(macs(text), 324);
+}
+
+TEST(Powers, WindowsWithABiasByDataKeepTheirProducts) {
+  const std::string text =
+      "program p(x: f32[6, 6, 8], w: f32[12, 8], tb: f32[25, 2], id: i64[81]) -> (y) {\n"
+      "  c: f32[2, 2, 3, 3, 8] = for j, k, l, m, n: x[3 * j + l, 3 * k + m, n]\n"
+      "  a: f32[36, 12] = for i, j: sum r in 8: c[i div 18, i div 9 mod 2, i mod 9 div 3, i mod 9 mod 3, r] * w[j, r]\n"
+      "  s: f32[8, 9, 9] = for i, j, k: sum r in 2: a[9 * (i div 2) + j, 2 * (i mod 2) + r] *"
+      " a[9 * (i div 2) + k, 2 * (i mod 2) + r + 4]\n"
+      "  e: f32[4, 2, 9, 9] = for i, j, k, l: exp(s[2 * i + j, k, l] + tb[id[9 * k + l], j])\n"
+      "  z: f32[4, 2, 9] = for i, j, k: sum r in 9: e[i, j, k, r]\n"
+      "  y: f32[4, 2, 9, 2] = for i, j, k, l: sum r in 9: e[i, j, k, r] / z[i, j, k] * a[9 * i + r, 2 * j + l + 8]\n}";
+  EXPECT_EQ(macs(text), 36 * 12 * 8 + 2 * (8 * 9 * 9 * 2));
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -82,7 +82,7 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 def written_products(report: dict[str, Any]) -> float:
     if WRITTEN in report:
-        return sum(report[WRITTEN]["macs"].values())
+        return report[WRITTEN]["macs"]
     return sum(operator["macs"] for operator in report["operators"])
 
 
