@@ -14,6 +14,7 @@
 #include "demand/analysis.h"
 #include "frontend/export/torch_export.h"
 #include "frontend/load/load.h"
+#include "loops/ir/parse.h"
 #include "machine/catalogue.h"
 #include "ops/lower/lower.h"
 
@@ -74,6 +75,68 @@ void analyze_all(const std::vector<std::string>& programs, const std::vector<mac
   }
 }
 
+// The time of the slowest of all programs, import and bounds, by the best of each.
+void run_analyze_slowest(benchmark::State& state, const std::vector<std::string>& programs) {
+  std::vector<double> best(programs.size(), std::numeric_limits<double>::infinity());
+  const machine::Machine m = *machine::find_machine("H200");
+  for (auto _ : state)
+    for (size_t i = 0; i < programs.size(); ++i) {
+      const double start = seconds(Clock::thread);
+      benchmark::DoNotOptimize(bound::bound(demand::analyze(import_program(programs[i])), m));
+      best[i] = std::min(best[i], seconds(Clock::thread) - start);
+    }
+  state.counters["best"] = *std::max_element(best.begin(), best.end());
+}
+
+// One of SOL-ExecBench, from ../shared where it is.
+std::vector<std::string> execbench_program(std::string_view name) {
+  const fs::path corpus = fs::path(LIGHTLINE_SOURCE_DIR) / ".." / "shared" / "data" / "sol-execbench" / "b200.jsonl.xz";
+  std::vector<std::string> programs;
+  if (!fs::exists(corpus)) return programs;
+  (void)frontend::for_each_program(corpus.string(), frontend::ExportForm::training, [&](const auto& entry) -> Status {
+    if (entry.name.find(name) != std::string::npos) programs.push_back(entry.program);
+    return Ok{};
+  });
+  return programs;
+}
+
+// As many statements as asked, each of what the one before gives.
+std::string chain_of_operators(int statements) {
+  constexpr const char* functions[] = {"exp", "tanh", "sin", "gelu"};
+  std::string text = fmt::format("program chain(x0: f32[128, 256]) -> (x{}) {{\n", statements);
+  for (int i = 0; i < statements; ++i)
+    text += fmt::format("  x{}: f32[128, 256] = for i, j: {}(x{}[i, j])\n", i + 1, functions[i % 4], i);
+  return text + "}\n";
+}
+
+// Slices of an input, taken one by one and added up.
+std::string unrolled_slices(int slices) {
+  std::string text = fmt::format("program slices(x: f32[{0}, 1024], w: f32[1024]) -> (y{0}) {{\n", slices);
+  text += "  y0: f32[1024] = for j: 0.0\n";
+  for (int i = 0; i < slices; ++i)
+    text += fmt::format("  s{0}: f32[1024] = view j: x[{0}, j]\n  y{1}: f32[1024] = for j: y{0}[j] + s{0}[j] * w[j]\n",
+                        i, i + 1);
+  return text + "}\n";
+}
+
+// A point and its neighbours, step after step.
+std::string stencil(int steps, int64_t extent) {
+  return fmt::format(
+      "program stencil(x: f32[{0}, {0}]) -> (y) {{\n"
+      "  (y: f32[{0}, {0}]) = repeat t in {1} carry (p = x) {{\n"
+      "    q: f32[{0}, {0}] = for i, j: 0.25 * (p[i - 1, j | 0] + p[i + 1, j | 0] + p[i, j - 1 | 0] + p[i, j + 1 | "
+      "0])\n"
+      "    yield (q)\n  }}\n}}\n",
+      extent, steps);
+}
+
+void run_analyze_text(benchmark::State& state, const std::string& text) {
+  const auto program = loops::parse_and_verify(text);
+  if (!program.ok()) return state.SkipWithError("the program is refused");
+  run_best(
+      state, [&] { benchmark::DoNotOptimize(demand::analyze(*program)); }, Clock::thread);
+}
+
 // Peak memory of importing a model, in a process of its own, above what the process starts with.
 double peak_bytes(int nodes, double& file_bytes) {
   const std::string text = exported_transformer(nodes);
@@ -109,6 +172,12 @@ void print_figures(const BestTimes& times, double small_ratio, double large_rati
   milliseconds("analyze_kernelbench", "import and bounds of 200 KernelBench programs, ms", 400);
   milliseconds("analyze_all_machines", "import and bounds of a program on all machines, ms", 5);
   milliseconds("analyze_5000_nodes", "bounds of a model of 5,000 nodes, ms", 100);
+  milliseconds("analyze_slowest", "import and bounds of the slowest KernelBench program, ms", 100);
+  milliseconds("analyze_chain", "bounds of a chain of 5,000 operators, ms", 100);
+  milliseconds("analyze_slices", "bounds of 512 unrolled slices, ms", 100);
+  milliseconds("analyze_stencil_16", "bounds of 16 steps of a stencil, ms", 1000);
+  milliseconds("analyze_stencil_50", "bounds of 50 steps of a stencil, ms", 1000);
+  milliseconds("analyze_execbench", "import and bounds of SOL-ExecBench L2__028, ms", 1000);
   row("peak memory / file, 80,000 nodes against 20,000", large_ratio / small_ratio, 1.25,
       large_ratio <= 1.25 * small_ratio);
   fmt::print("{:58} {:9.2f}\n", "peak memory of import / file, 80,000 nodes", large_ratio);
@@ -142,6 +211,13 @@ void register_programs(const std::vector<std::string>& programs) {
     run_best(
         state, [&] { benchmark::DoNotOptimize(bound::bound(demand::analyze(program), m)); }, Clock::thread);
   });
+  add("analyze_slowest", [&](benchmark::State& state) { run_analyze_slowest(state, programs); });
+  add("analyze_chain", [](benchmark::State& state) { run_analyze_text(state, chain_of_operators(5000)); });
+  add("analyze_slices", [](benchmark::State& state) { run_analyze_text(state, unrolled_slices(512)); });
+  add("analyze_stencil_16", [](benchmark::State& state) { run_analyze_text(state, stencil(16, 4096)); });
+  add("analyze_stencil_50", [](benchmark::State& state) { run_analyze_text(state, stencil(50, 4096)); });
+  if (const auto found = execbench_program("L2__028"); !found.empty())
+    add("analyze_execbench", [program = found[0]](benchmark::State& state) { run_analyze_slowest(state, {program}); });
 }
 
 }  // namespace
