@@ -261,7 +261,7 @@ TEST_F(Process, MemoryLimit) {
   ASSERT_TRUE(allowed.ok());
   EXPECT_TRUE(allowed->succeeded()) << allowed->errors;
   EXPECT_GT(allowed->peak_bytes, 200u << 20);
-  EXPECT_LT(allowed->peak_bytes, 250u << 20);
+  if (!any_sanitizer) EXPECT_LT(allowed->peak_bytes, 250u << 20);  // before it started, it was a copy of ours
 }
 
 TEST_F(Process, OutputLimit) {
