@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 MAX_BYTES = 256 << 20  # of any tensor on the way to a value
@@ -37,7 +37,8 @@ class Record(TorchDispatchMode):
         if str(func) == "aten._local_scalar_dense.default" and isinstance(args[0], FakeTensor):
             number = self.value_of(args[0])  # such as a rate of dropped paths
             if number is not None:
-                return number.item()
+                with _disable_current_modes():
+                    return number.item()
         result = func(*args, **kwargs)
         self.steps.append(Step(func, args, kwargs, result))
         return result
@@ -59,7 +60,7 @@ class Record(TorchDispatchMode):
             return values[id(leaf)] if isinstance(leaf, FakeTensor) else leaf
 
         try:
-            with torch.no_grad():
+            with torch.no_grad(), _disable_current_modes():  # it may be asked for while the model is made
                 for step in steps:
                     arguments, options = tree_map(value, (step.arguments, step.options))
                     result = step.operator(*arguments, **options)

@@ -154,21 +154,25 @@ void Needs::count_uses() {
       for (const Case& one : form_.scatters[made.array].init) use(one.value);
     }
   }
-  // What a sum has by way of another that is there anyway is used there.
+  // What a sum has by way of another that is there anyway is used there, and that one here.
+  std::set<std::pair<TermId, TermId>> by_way;
   for (TermId id = 0; id < size; ++id) {
     if (!reached[id]) continue;
     for (const Argument& arg : term(id).args) {
-      const bool elsewhere = arg.value.is_element() && uses_[arg.value.term] > 1 &&
-                             std::any_of(term(id).spelled.begin(), term(id).spelled.end(), [&](uint64_t inner) {
-                               if (!reached[inner]) return false;
-                               const auto& args = term(TermId(inner)).args;
-                               return std::any_of(args.begin(), args.end(), [&](const Argument& other) {
-                                 return other.value.is_element() && other.value.term == arg.value.term;
-                               });
-                             });
-      if (elsewhere) --uses_[arg.value.term];
+      if (!arg.value.is_element() || uses_[arg.value.term] <= 1) continue;
+      const auto way = std::find_if(term(id).spelled.begin(), term(id).spelled.end(), [&](uint64_t inner) {
+        if (!reached[inner]) return false;
+        const auto& args = term(TermId(inner)).args;
+        return std::any_of(args.begin(), args.end(), [&](const Argument& other) {
+          return other.value.is_element() && other.value.term == arg.value.term;
+        });
+      });
+      if (way == term(id).spelled.end()) continue;
+      --uses_[arg.value.term];
+      by_way.emplace(id, TermId(*way));
     }
   }
+  for (const auto& [id, inner] : by_way) ++uses_[inner];
   find_wanted_widths(reached);
 }
 

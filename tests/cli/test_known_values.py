@@ -216,6 +216,15 @@ def test_a_model_made_without_memory_holds_its_tables(tmp_path: Path) -> None:
     assert any("'packed'" in line for line in result["assumptions"])
 
 
+def test_a_model_made_without_memory_may_ask_for_numbers() -> None:
+    with lightline.sources.Maker(fake=True, seed=0).model():
+        layer = torch.nn.Linear(4, 4)
+        torch.nn.init.trunc_normal_(layer.weight, std=0.02)
+        rates = [rate.tolist() for rate in torch.linspace(0, 0.5, 3).split([2, 1])]
+    assert rates == [[0.0, 0.25], [0.5]]
+    assert layer.weight.shape == (4, 4)
+
+
 def test_what_the_program_writes_is_not_relied_on(tmp_path: Path) -> None:
     class Counting(Masked):
         def forward(self, a: Any, b: Any) -> Any:

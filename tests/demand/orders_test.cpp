@@ -135,6 +135,16 @@ TEST(Orders, ProjectionsOfScoresCountWithTheirBiases) {
             2 * 32 * 48 * 48 + 32 * 33 / 2 * 48);
 }
 
+// c + 3 is spelled with c: what c is made of is needed for that, and does not join the sum as well.
+TEST(Orders, WhatAnotherSumIsSpelledWithIsMadeOnce) {
+  EXPECT_EQ(macs("program p(x: f32[4, 3, 16], w: f32[8, 3, 4], b: f32[8]) -> (y) {\n"
+                 "  t: f32[4, 8, 13] = for i, j, k: sum r in 3, s in 4: x[i, r, k + s] * w[j, r, s]\n"
+                 "  c: f32[4, 8, 13] = for i, j, k: t[i, j, k] + b[j]\n"
+                 "  a: f32[4, 8, 13] = for i, j, k: max(c[i, j, k] + 3, 0)\n"
+                 "  y: f32[4, 8] = for i, j: sum k in 13: c[i, j, k] * a[i, j, k]\n}"),
+            4 * 8 * 13 * 12 + 4 * 8 * 13);
+}
+
 // Neither order alone, nor chunks of any size, take less.
 TEST(Orders, OrdersMayBeMixed) {
   const double mixed = macs(state(128, "1.0"));
