@@ -53,7 +53,11 @@ def expected() -> dict[tuple[str, str], set[str]]:
 @pytest.fixture(scope="session")
 def captures(request: pytest.FixtureRequest) -> None:
     """All cases that this session asks for are captured and priced together."""
-    asked = dict.fromkeys(item.callspec.params["name"] for item in request.session.items if hasattr(item, "callspec"))
+    asked = dict.fromkeys(
+        item.callspec.params["name"]
+        for item in request.session.items
+        if item.path == Path(__file__) and hasattr(item, "callspec")
+    )
     cases = [(name, form) for name in asked if name in CASES for form in CASES[name][1].forms]
     capture_together([CASES[name] for name in asked if name in CASES])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
