@@ -172,7 +172,8 @@ void Needs::count_uses() {
       by_way.emplace(id, TermId(*way));
     }
   }
-  for (const auto& [id, inner] : by_way) ++uses_[inner];
+  for (const auto& [id, inner] : by_way)
+    if (term(id).kind == TermKind::sum && term(inner).kind == TermKind::sum) ++uses_[inner];
   find_wanted_widths(reached);
 }
 
