@@ -13,7 +13,7 @@ namespace {
 
 bool is_total(const Term& made) { return made.kind == TermKind::reduce && made.reducer == Reducer::sum; }
 
-const std::vector<Form> forms_of_part(const Value& part) {
+std::vector<Form> forms_of_part(const Value& part) {
   return part.is_position() ? std::vector<Form>{part.form} : part.at;
 }
 
