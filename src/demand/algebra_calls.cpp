@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/maths.h"
 #include "demand/algebra.h"
@@ -229,6 +230,58 @@ bool Algebra::call_choice(std::span<const Value* const> args, DType result, cons
   return false;
 }
 
+// 1 / (a[i] b[j]), or the root of it, is a product of two functions of fewer elements.
+std::optional<Value> Algebra::call_on_factors(Function function, const Value& arg, DType type, DType result) {
+  if (!arg.is_element() || !is_float(type)) return std::nullopt;
+  const Term& term = terms_[arg.term];
+  if (term.kind != TermKind::product || !term.reads_data || !(term.number > 0)) return std::nullopt;
+  struct Group {
+    std::set<index::AtomId> coordinates;
+    std::vector<Value> factors;
+  };
+  std::vector<Group> groups;
+  for (const Argument& factor : std::vector<Argument>(term.args)) {
+    Group own{{}, {moved(factor.value, arg.at)}};
+    const auto see = [&](index::AtomId variable) { own.coordinates.insert(variable); };
+    if (factor.value.is_position()) atoms_.for_each_variable(factor.value.form, see);
+    for (const Form& form : factor.value.at) atoms_.for_each_variable(form, see);
+    // One that has the coordinates of another takes it along.
+    for (size_t i = 0; i < groups.size();) {
+      std::set<index::AtomId> both = own.coordinates;
+      both.insert(groups[i].coordinates.begin(), groups[i].coordinates.end());
+      if (both.size() > std::max(own.coordinates.size(), groups[i].coordinates.size())) {
+        ++i;
+        continue;
+      }
+      own.coordinates = std::move(both);
+      own.factors.insert(own.factors.end(), groups[i].factors.begin(), groups[i].factors.end());
+      groups.erase(groups.begin() + int64_t(i));
+    }
+    groups.push_back(std::move(own));
+  }
+  const auto values_of = [&](uint32_t c) { return double(atoms_.range(arg.at[c], box).count()); };
+  double all = 1, apart = 0;
+  for (uint32_t c = 0; c < arg.at.size(); ++c) all *= values_of(c);
+  for (const Group& group : groups) {
+    double own = 1;
+    for (const index::AtomId c : group.coordinates) own *= values_of(c);
+    apart += own;
+  }
+  if (groups.size() < 2 || !(apart < all)) return std::nullopt;
+  const double number = function == Function::divide ? 1 / term.number
+                        : function == Function::sqrt ? std::sqrt(term.number)
+                                                     : 1 / std::sqrt(term.number);
+  std::vector<Value> results;
+  const Value one = Value::of(1);
+  for (Group& group : groups) {
+    const Value inner = product(std::move(group.factors), 1, type);
+    const Value* args[] = {&one, &inner};
+    const auto own = function == Function::divide ? std::span<const Value* const>(args) : std::span(args).subspan(1);
+    results.push_back(element_of(function, own, type, result));
+  }
+  return product(std::move(results), number, type);
+}
+
 bool Algebra::is_hidden(const Value& value) const {
   if (!value.is_element()) return false;
   const Term& term = terms_[value.term];
@@ -275,11 +328,17 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
     case Function::divide: {
       if (args[1]->is_number()) return put(product({*args[0]}, 1 / args[1]->number, type));
       if (args[0]->is_number(0)) return put(Value::of(0));
+      if (const auto apart = call_on_factors(function, *args[1], type, result))
+        return put(product({*args[0], *apart}, 1, type));
       const Value one = Value::of(1);
       const Value* reciprocal[] = {&one, args[1]};
       Value inverse = element_of(Function::divide, reciprocal, type, result);
       return put(product({*args[0], std::move(inverse)}, 1, type));
     }
+    case Function::sqrt:
+    case Function::rsqrt:
+      if (const auto apart = call_on_factors(function, *args[0], type, result)) return put(*apart);
+      break;
     case Function::max:
     case Function::fmax:
     case Function::min:

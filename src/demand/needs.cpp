@@ -40,6 +40,7 @@ Needs::Needs(NormalForm& form, Tier tier, std::map<TermId, Way> taken)
 void Needs::run() {
   const size_t size = form_.terms.size();
   needed_.resize(size);
+  strict_.resize(size);
   roots_.resize(size);
   rooted_.assign(size, false);
   statements_ = loops::statements_by_id(*form_.program);
@@ -62,6 +63,7 @@ void Needs::run() {
   settle_powers();
   settle_totals();
   settle_functions();
+  settle_slots();
   note_losses();
 }
 
@@ -88,6 +90,7 @@ void Needs::note_losses() {
 // ---- demand ----
 
 void Needs::need_indices(const Form& form, const Region& region) {
+  const bool was = std::exchange(linear_, false);
   for (const auto& [id, coefficient] : form.terms) {
     if (index::is_variable(id)) continue;
     const index::Atom& atom = atoms_[id];
@@ -95,6 +98,7 @@ void Needs::need_indices(const Form& form, const Region& region) {
     if (atom.kind != index::Atom::Kind::data || atom.source >= form_.terms.size()) continue;
     need(Value::element(atom.source, atom.at, DType::i64), region);
   }
+  linear_ = was;
 }
 
 void Needs::need(const Value& value, const Region& region) {
@@ -112,6 +116,7 @@ void Needs::need(const Value& value, const Region& region) {
     if (tier_ == Tier::unfused && counting_ && term(value.term).kind == TermKind::input)
       insert(constants_[{reader_, value.term}], mapped);
     if (recording && counting_ && visited_ != no_term) insert(reads[{visited_, value.term}], mapped);
+    if (!linear_ && counting_ && is_linear_kind(term(value.term))) insert(strict_[value.term], mapped);
     keep(needed_[value.term], std::move(mapped));
   }
 }
@@ -135,10 +140,11 @@ void Needs::complete(Region& region) {
 }
 
 void Needs::visit(TermId id) {
-  for (size_t before = needed_[id].size() + 1; before > needed_[id].size();) {
-    before = needed_[id].size();
-    compact(needed_[id]);
-  }
+  for (std::vector<Region>* list : {&needed_[id], &strict_[id]})
+    for (size_t before = list->size() + 1; before > list->size();) {
+      before = list->size();
+      compact(*list);
+    }
   const Term& made = term(id);
   if (tier_ == Tier::unfused) reader_ = group_of(id);
   switch (made.kind) {
@@ -167,7 +173,10 @@ void Needs::visit(TermId id) {
           for (const Region& region : regions) keep(stored.regions, region);
         }
       }
-      for (const Region& region : regions) keep(needed_[made.array], region);
+      for (const Region& region : regions) {
+        if (counting_) insert(strict_[made.array], region);
+        keep(needed_[made.array], region);
+      }
       if (incomplete_[id]) incomplete_[made.array] = true;
       return;
     }
@@ -185,6 +194,7 @@ void Needs::visit(TermId id) {
 void Needs::visit_cases(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
+  const bool was = std::exchange(linear_, strict_[id] != regions);
   for (const Case& one : made.body)
     for (const Region& region : regions) {
       Region where = meet(region, one.where, 0, atoms_);
@@ -200,6 +210,7 @@ void Needs::visit_cases(TermId id) {
       }
       need(one.value, where);
     }
+  linear_ = was;
 }
 
 }  // namespace lightline::demand

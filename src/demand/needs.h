@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -133,6 +134,20 @@ class Needs {
   void count_call(TermId id);
   void count_sum(TermId id);
   void count_product(TermId id);
+  // Slots of sums and products: after all is known that is needed.
+  void need_part(TermId id, const Value& part);
+  bool is_linear(TermId id) const { return tier_ != Tier::floor && counting_ && strict_[id].empty(); }
+  bool is_linear_kind(const Term& made) const {
+    return tier_ != Tier::floor &&
+           (made.kind == TermKind::sum || made.kind == TermKind::product || made.kind == TermKind::array);
+  }
+  bool takes_scale(const Value& value, int depth = 0) const;
+  using HavingPart = std::map<uint64_t, std::vector<std::pair<TermId, size_t>>>;  // by part: who, and how often
+  std::optional<size_t> shared_parts(TermId id, HavingPart& having) const;
+  double operations_of(TermId id, size_t shared) const;
+  double joined_parts(const Term& made) const;
+  void count_added_product(TermId id);
+  void settle_slots();
   static double values_of_a_lane(DType type, bool packed);
   // How a branch goes by this truth: nothing if it is no branch, or if nobody says.
   std::optional<Way> branch(const Value& truth);
@@ -152,6 +167,10 @@ class Needs {
     int steps = 0;
   };
   const Root& root_of(TermId id);
+  bool is_function_of_one(TermId id) {  // through more than one step
+    const Root& root = root_of(id);
+    return root.term != id && root.steps > 1;
+  }
   // Functions of one variable that are wanted of a term, and the transcendentals that they are spelled with.
   struct Functions {
     double evaluations = 0;
@@ -161,6 +180,9 @@ class Needs {
   };
   bool is_free(TermId id, TermId root) const;
   void find_transcendentals(TermId id, TermId root, Functions& functions) const;
+  double compared_elements(TermId id);
+  using Family = std::tuple<TermId, std::vector<Form>, loops::Function>;  // of functions that follow from one of them
+  Family family_of(TermId id) const;
   void settle_functions();
 
   // ---- contractions ----
@@ -225,6 +247,14 @@ class Needs {
   bool is_count_of_truths(loops::Reducer reducer, const Term& value) const;
   bool need_search(const Value& value, const Region& region, TermId owner);
   bool is_sorted_search(TermId owner) const;
+  // Truths that are put together of comparisons of what is counted with something else.
+  struct Search {
+    std::vector<Value> sides;   // what is compared,
+    std::vector<Value> others;  // and truths beside
+    uint64_t variables = 0;
+  };
+  bool find_comparisons(const Value& value, uint64_t reduced, Search& search);
+  bool need_comparisons(const Value& value, const Region& region, TermId owner);
   bool need_greatest(const Value& value, const Region& where, const Term& reduction);
   static bool is_exponential(const Network& network) {
     return std::any_of(network.factors.begin(), network.factors.end(), [](const Factor& f) { return f.exponential; });
@@ -283,6 +313,10 @@ class Needs {
   int choice_depth_ = 0;
   int choice_visits_ = 4096;                 // left, of terms
   std::vector<std::vector<Region>> needed_;  // by term, over its coordinates
+  std::vector<std::vector<Region>> strict_;  // sums and products: what others need than sums of products
+  bool linear_ = false;                      // what is needed now, contractions need
+  std::vector<TermId> flat_;                 // sums and products that are counted
+  std::set<TermId> added_;                   // products of different indices that are parts of sums
   std::vector<uint32_t> uses_;
   std::vector<DType> wanted_width_;     // by term: the widest type that anybody wants of it
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part

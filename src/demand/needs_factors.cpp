@@ -116,6 +116,17 @@ bool Needs::are_apart(const std::vector<Factor>& parts, const Region& region) {
 void Needs::add_factor(Network& network, const Value& value) {
   if (value.is_number()) return;
   algebra_.box = network.region.box;
+  // Two truths of different variables
+  if (value.is_element() && term(value.term).kind == TermKind::call && tier_ != Tier::floor &&
+      term(value.term).function == loops::Function::logical_and && network.factors.size() + 2 <= most_factors) {
+    const Value first = algebra_.moved(term(value.term).args[0].value, value.at);
+    const Value second = algebra_.moved(term(value.term).args[1].value, value.at);
+    const uint64_t a = variables_of(first), b = variables_of(second);
+    if ((a | b) != a && (a | b) != b) {
+      add_factor(network, first);
+      return add_factor(network, second);
+    }
+  }
   const std::vector<Factor> parts = powers(value, network.region);
   if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors && are_apart(parts, network.region))
     network.factors.insert(network.factors.end(), parts.begin(), parts.end());
@@ -126,7 +137,9 @@ void Needs::add_factor(Network& network, const Value& value) {
 void Needs::need_factors(const Network& network, TermId owner) {
   for (const Factor& factor : network.factors) {
     if (!factor.exponential) {
+      const bool was = std::exchange(linear_, true);
       need(factor.value, network.region);
+      linear_ = was;
       continue;
     }
     for (const Value& part : factor.needs) need(part, network.region);

@@ -26,6 +26,7 @@ std::vector<std::vector<Region>> Needs::trial(const Loop& loop, std::vector<std:
 std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::vector<std::vector<Region>>& carried) {
   std::vector<std::vector<Region>> seeds(needed_.size());
   std::swap(needed_, seeds);
+  const bool was = std::exchange(linear_, true);
   for (size_t i = 0; i < loop.carried.size(); ++i) {
     const Term& made = term(loop.carried[i]);
     for (const Case& one : made.body)
@@ -39,6 +40,7 @@ std::vector<std::vector<Region>> Needs::seeds_of(const Loop& loop, const std::ve
         need(one.value, where);
       }
   }
+  linear_ = was;
   std::swap(needed_, seeds);
   return seeds;
 }
@@ -136,7 +138,10 @@ void Needs::visit_loop(size_t number) {
   if (!covers(all, last, false)) drop("steps of a loop that need ever other parts of what it carries");
   std::vector<std::vector<Region>> seeds = seeds_of(loop, all);
   for (TermId id = 0; id < seeds.size(); ++id)
-    for (Region& region : seeds[id]) keep(needed_[id], std::move(region));
+    for (Region& region : seeds[id]) {
+      if (counting_) insert(strict_[id], region);
+      keep(needed_[id], std::move(region));
+    }
 }
 
 }  // namespace lightline::demand

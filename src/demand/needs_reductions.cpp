@@ -198,7 +198,8 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
   const bool comparison =
       made.kind == TermKind::call && (made.function == F::lt || made.function == F::le || made.function == F::gt ||
                                       made.function == F::ge || made.function == F::eq || made.function == F::ne);
-  if (!comparison || !made.args[0].value.is_element() || !made.args[1].value.is_element()) return false;
+  if (!comparison || !made.args[0].value.is_element() || !made.args[1].value.is_element())
+    return need_comparisons(value, region, owner);
   algebra_.box = region.box;
   Value sides[] = {algebra_.moved(made.args[0].value, value.at), algebra_.moved(made.args[1].value, value.at)};
   uint64_t reduced = 0;
@@ -209,7 +210,8 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
     std::swap(own[0], own[1]);
   }
   // The first runs over what is counted, the second has something of its own and nothing of that.
-  if ((own[0] & reduced) == 0 || (own[1] & reduced) != 0 || (own[1] & ~own[0]) == 0) return false;
+  if ((own[0] & reduced) == 0 || (own[1] & reduced) != 0 || (own[1] & ~own[0]) == 0)
+    return need_comparisons(value, region, owner);
   Region looked = region;
   if (is_sorted_search(owner) && std::popcount(own[0] & reduced) == 1) {
     const uint32_t along = uint32_t(std::countr_zero(own[0] & reduced));
@@ -226,6 +228,56 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
   }
   need(sides[0], looked);
   need(sides[1], region);
+  return true;
+}
+
+// A comparison of what is counted with something that varies by itself.
+bool Needs::find_comparisons(const Value& value, uint64_t reduced, Search& search) {
+  using F = loops::Function;
+  if (!value.is_element() || search.sides.size() + search.others.size() > 16) return false;
+  const Term& made = term(value.term);
+  if (made.kind != TermKind::call || made.args.empty()) {
+    search.others.push_back(value);
+    return true;
+  }
+  std::vector<Value> args;
+  for (const Argument& arg : std::vector<Argument>(made.args)) args.push_back(algebra_.moved(arg.value, value.at));
+  const F function = made.function;
+  if (function == F::logical_and || function == F::logical_or || function == F::logical_not)
+    return std::all_of(args.begin(), args.end(),
+                       [&](const Value& arg) { return find_comparisons(arg, reduced, search); });
+  const bool order = function == F::lt || function == F::le || function == F::gt || function == F::ge;
+  const bool equal = (function == F::eq || function == F::ne) && args[0].is_element() && args[1].is_element();
+  if (!order && !equal) {
+    search.others.push_back(value);
+    return true;
+  }
+  const uint64_t own[] = {variables_of(args[0]), variables_of(args[1])};
+  const uint64_t first = own[0] & ~own[1], second = own[1] & ~own[0];
+  if (first == 0 || second == 0) {
+    search.others.push_back(value);
+    return true;
+  }
+  if (((first | second) & reduced) == 0) return false;
+  search.sides.insert(search.sides.end(), args.begin(), args.end());
+  search.variables |= own[0] | own[1];
+  return true;
+}
+
+// Counting pairs that compare so takes sorting, and no pair has to be looked at.
+bool Needs::need_comparisons(const Value& value, const Region& region, TermId owner) {
+  if (tier_ == Tier::floor || !value.is_element() || !algebra_.reads_data(value)) return false;
+  uint64_t reduced = 0;
+  for (size_t r = 0; r < term(owner).reduced.size(); ++r) reduced |= bit(r);
+  Search search;
+  algebra_.box = region.box;
+  if (!find_comparisons(value, reduced, search) || search.sides.empty()) return false;
+  uint64_t all = search.variables;
+  for (const Value& other : search.others) all |= variables_of(other);
+  for (const Value& other : search.others)
+    if (variables_of(other) == all) return false;
+  for (const auto* list : {&search.sides, &search.others})
+    for (const Value& part : *list) need(part, region);
   return true;
 }
 

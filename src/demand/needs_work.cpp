@@ -65,6 +65,18 @@ bool is_shift(const Term& term) {
          std::any_of(term.args.begin(), term.args.end(), [](const Argument& arg) { return arg.value.is_number(); });
 }
 
+bool is_comparison_of_data(const Term& made) {
+  switch (made.function) {
+    case Function::eq:
+    case Function::ne:
+    case Function::lt:
+    case Function::le:
+    case Function::gt:
+    case Function::ge: return made.kind == TermKind::call;
+    default: return false;
+  }
+}
+
 // Different values of a type so small that a table holds a function of it.
 double most_values(DType type) { return bits(type) <= 8 ? std::exp2(bits(type)) : INFINITY; }
 
@@ -260,7 +272,7 @@ void Needs::count_call(TermId id) {
   const Root& root = root_of(id);
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
   if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
-    const double elements = distinct(id, regions);
+    const double elements = distinct(id, made.kind == TermKind::call ? regions : strict_[id]);
     Work& work = work_of(id);
     const loops::FunctionInfo& info = loops::info(made.function);
     if (root.term != id && root.steps > 1) {
@@ -308,8 +320,9 @@ void Needs::count_call(TermId id) {
         work.transcendental_ops += evaluations;
       }
     } else if (!is_modifier(made.function) && !is_clamp(made) && !is_shift(made)) {
-      work.vector_ops[vector_type(id)] +=
-          elements * (is_packed(made.function) ? 0.5 : 1) * values_of_a_lane(made.type, is_packed(made.function));
+      work.vector_ops[vector_type(id)] += std::min(elements, compared_elements(id)) *
+                                          (is_packed(made.function) ? 0.5 : 1) *
+                                          values_of_a_lane(made.type, is_packed(made.function));
     }
   }
   if (root.term != id && root.steps > 1) {
@@ -326,6 +339,21 @@ void Needs::count_call(TermId id) {
       continue;
     for (const Region& region : regions) need(made.args[i].value, region);
   }
+}
+
+// Sorting tells how all elements of one side compare with all of another: no more operations than both have elements.
+double Needs::compared_elements(TermId id) {
+  const Term& made = term(id);
+  if (!is_comparison_of_data(made)) return INFINITY;
+  double sides = 0;
+  for (const Argument& arg : std::vector<Argument>(made.args)) {
+    if (!arg.value.is_element() || !algebra_.reads_data(arg.value)) continue;
+    std::vector<Region> all;
+    for (const Region& region : needed_[id])
+      for (Region& mapped : index::image(region, arg.value.at, atoms_)) all.push_back(std::move(mapped));
+    if (!all.empty()) sides += count(all);
+  }
+  return sides > 0 ? sides : INFINITY;
 }
 
 // Only modifiers lie between a term and what it is a function of.
@@ -347,11 +375,32 @@ void Needs::find_transcendentals(TermId id, TermId root, Functions& functions) c
     if (arg.value.is_element()) find_transcendentals(arg.value.term, root, functions);
 }
 
+// Powers of one value are one function, and so are exponentials of its multiples.
+Needs::Family Needs::family_of(TermId id) const {
+  const Term& made = term(id);
+  const bool power = made.function == Function::sqrt || made.function == Function::rsqrt ||
+                     (made.function == Function::pow && made.args[1].value.is_number());
+  const bool exponential = made.function == Function::exp || made.function == Function::exp2;
+  if (!power && !exponential) return {id, {}, Function::add};
+  Value base = made.args[0].value;
+  while (base.is_element() && term(base.term).kind == TermKind::product && term(base.term).args.size() == 1 &&
+         term(base.term).args[0].value.is_element()) {
+    Value inner = term(base.term).args[0].value;
+    for (Form& form : inner.at) form = atoms_.compose(form, base.at, {});
+    base = std::move(inner);
+  }
+  if (!base.is_element()) return {id, {}, Function::add};
+  return {base.term, base.at, power ? Function::pow : Function::exp};
+}
+
 // Several functions of one variable: one evaluation each, or as many as they are spelled with.
 void Needs::settle_functions() {
-  for (const auto& [root, functions] : functions_)
+  for (const auto& [root, functions] : functions_) {
+    std::set<Family> families;
+    for (const TermId id : functions.spelled) families.insert(family_of(id));
     work_of(functions.owner).transcendental_ops +=
-        std::min(functions.evaluations, double(functions.spelled.size()) * functions.elements);
+        std::min(functions.evaluations, double(families.size()) * functions.elements);
+  }
 }
 
 std::optional<Needs::Way> Needs::branch(const Value& truth) {
@@ -383,74 +432,6 @@ bool Needs::is_outer_product(const Term& product) const {
     if (algebra_.reads_data(arg.value)) all |= variables_of(arg.value);
   return std::none_of(product.args.begin(), product.args.end(),
                       [&](const Argument& arg) { return (variables_of(arg.value) & all) == all; });
-}
-
-void Needs::count_sum(TermId id) {
-  const std::vector<Region> regions = needed_[id];
-  const Term& made = term(id);
-  const Root& root = root_of(id);
-  if (root.term != id && root.steps > 1) return count_call(id);
-  if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
-  if (tier_ == Tier::floor) share_products(id);
-  double products = 0, slots = double(made.args.size()) - 1;
-  for (const uint64_t inner : made.spelled)
-    if (!needed_[inner].empty()) slots -= double(term(TermId(inner)).args.size()) - 1;
-  if (made.number != 0) slots = std::max(slots, 1.0);
-  for (const Argument& arg : made.args) {
-    const bool product = arg.value.is_element() && term(arg.value.term).kind == TermKind::product;
-    // A product is added as it is made, and a sum starts from what it is added to.
-    const bool total = arg.value.is_element() && term(arg.value.term).kind == TermKind::reduce &&
-                       term(arg.value.term).reducer == loops::Reducer::sum;
-    if ((product && term(arg.value.term).reads_data) || total) ++products;
-    if (!product || uses_[arg.value.term] > 1) {
-      for (const Region& region : regions) need(arg.value, region);
-      continue;
-    }
-    // A product that only feeds this sum: matrix units could do both, if it is one of different indices; else it takes
-    // no slot that the sum would not.
-    Results results{regions};
-    for (const Region& region : regions) {
-      if (is_outer_product(term(arg.value.term))) {
-        expand(arg.value, region, 0, narrower(made.width, wanted_width_[id]), id, results);
-        continue;
-      }
-      algebra_.box = region.box;
-      for (const Argument& factor : term(arg.value.term).args) need(algebra_.moved(factor.value, arg.value.at), region);
-    }
-  }
-  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
-  slots = std::max(0.0, slots - products);  // a product and its sum are one
-  if (slots > 0)
-    work_of(id).vector_ops[vector_type(id)] += slots * distinct(id, regions) * (is_integer(made.type) ? 0.5 : 1);
-}
-
-void Needs::count_product(TermId id) {
-  const std::vector<Region> regions = needed_[id];
-  const Term& made = term(id);
-  const Root& root = root_of(id);
-  if (root.term != id && root.steps > 1) return count_call(id);
-  if (tier_ == Tier::floor) {
-    std::vector<Multiplied> factors;
-    for (const Argument& arg : made.args) factors.push_back(multiplied(arg.value));
-    if (need_unless_zero(id, factors, regions)) return;
-  }
-  const auto truth = std::find_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
-    return arg.value.is_element() && arg.value.width == DType::boolean && algebra_.reads_data(arg.value);
-  });
-  std::optional<Way> way;
-  if (truth != made.args.end()) way = branch(truth->value);
-  for (const Argument& arg : made.args) {
-    if (way && *way != Way::first && &arg != &*truth) continue;
-    for (const Region& region : regions) need(arg.value, region);
-  }
-  if (!counting_ || tier_ == Tier::floor || !made.reads_data) return;
-  double factors = 0;
-  for (size_t i = 0; i < made.args.size(); ++i) {
-    factors += !made.args[i].value.is_number();
-  }
-  for (const uint64_t inner : made.spelled)
-    if (!needed_[inner].empty()) factors -= double(term(TermId(inner)).args.size()) - 1;
-  if (factors > 1) work_of(id).vector_ops[vector_type(id)] += (factors - 1) * distinct(id, regions);
 }
 
 }  // namespace lightline::demand
