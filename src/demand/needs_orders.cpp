@@ -243,8 +243,7 @@ struct Needs::Orders {
         const size_t b = s ^ a;
         if (a < b) continue;
         // Equal sides are made once: powers by squaring.
-        const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) && all_rows(a) == all_rows(b);
-        const double sides = twice ? cost[a] : cost[a] + cost[b];
+        const double sides = is_made_twice(a, b) ? cost[a] : cost[a] + cost[b];
         if (sides >= cost[s]) continue;
         const double together = sides + join(a, b).products;
         if (together >= cost[s]) continue;
@@ -287,6 +286,13 @@ struct Needs::Orders {
       list.insert(list.end(), own.begin(), own.end());
     }
     return list;
+  }
+
+  // Two sides that may have elements in common: the same terms, unless the places tell them apart.
+  bool is_made_twice(size_t a, size_t b) const {
+    if (std::popcount(a) < 2 || std::popcount(a) != std::popcount(b) || all_rows(a) != all_rows(b)) return false;
+    if (has_equal_factors(a)) return true;
+    return needs.have_elements_in_common(elements(a), elements(b));
   }
 
   std::vector<Region> elements(size_t s) const {
