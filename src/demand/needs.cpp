@@ -50,6 +50,7 @@ void Needs::run() {
   incomplete_.assign(size, false);
   losses_noted_ = atoms_.losses();
   count_uses();
+  find_consumers();
   find_settled_numbers();
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
@@ -181,7 +182,10 @@ void Needs::visit(TermId id) {
       return;
     }
     case TermKind::call: count_call(id); return;
-    case TermKind::sum: count_sum(id); return;
+    case TermKind::sum:
+      factor_out(id);
+      count_sum(id);
+      return;
     case TermKind::product: count_product(id); return;
     case TermKind::reduce: return visit_reduction(id);
     case TermKind::opaque: return visit_opaque(id);

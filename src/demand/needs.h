@@ -206,6 +206,7 @@ class Needs {
     uint32_t coordinates = 0;      // the first variable that is a coordinate
     uint64_t summed = 0;           // variables that are summed
     DType width = DType::f64;      // of what becomes of the result
+    TermId owner = no_term;        // whose sum it is
     std::vector<TermId> absorbed;  // sums of products that joined
     int distributed = 0;
     bool one_hot = false;
@@ -228,6 +229,8 @@ class Needs {
   std::vector<Region> disjoint(const std::vector<Region>& regions);
   void take_off(std::vector<Region>& list, const Region& known);
   void expand(const Value& value, const Region& region, uint64_t summed, DType width, TermId owner, Results& results);
+  std::vector<Form> enter(const Region& where, const Term& reduction, const std::vector<Form>& at, Region& region,
+                          uint64_t& summed);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);
   struct ExponentPart {
@@ -259,13 +262,45 @@ class Needs {
   static bool is_exponential(const Network& network) {
     return std::any_of(network.factors.begin(), network.factors.end(), [](const Factor& f) { return f.exponential; });
   }
+  void find_consumers();
+  bool is_read_here_alone(const Value& value, const Network& network);
+  bool reads_each_once(TermId consumer, TermId read);
+  void read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
+  std::vector<Region> reads_by(TermId consumer, TermId read);
+  bool have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b);
+  bool are_cheaper_joined(const std::set<TermId>& sums, const Network& network);
+  bool is_cheaper_unmade(TermId id);
+  bool may_join(const Value& value) const;
+  static size_t times_read(const Network& network, TermId id);
+  bool join_all(Network& network, TermId id);
   void absorb(Network& network);
+  void absorb_own(Network& network);
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
   void most_first(std::vector<Network>& networks);
   double products_together(const std::vector<Network>& networks);
+  // A part of what is summed: a product of factors with a number.
+  struct Addend {
+    std::vector<Value> factors;
+    double number = 1;
+    Region where;
+  };
+  std::vector<Addend> addends_of(const Value& value, const Region& where);
+  std::vector<Addend> regrouped(const Cases& body);
+  Network network_of(const Addend& addend, Region region, uint64_t summed, DType width, TermId owner);
+  double products_of_case(const Case& one, const Network& bare);
+  bool price_regrouped(const Cases& body, const std::vector<Region>& needed, TermId owner, Results& results);
+  std::optional<Region> body_at(const Region& where, const Region& region, uint32_t reduced);
+  struct PartedFactor {
+    size_t factor = 0;
+    std::vector<Addend> parts;
+  };
+  std::vector<Network> with_parts(const Network& network, const std::vector<PartedFactor>& parted);
+  bool price_if_cheaper(const Network& network, const std::vector<PartedFactor>& parted, TermId owner,
+                        Results& results);
   bool take_cases_apart(const Network& network, TermId owner, Results& results);
   bool is_needed_anyway(const Value& value, const Region& region);
   double products_inside(const Value& value, const Region& region);
+  double products_inside(TermId id, const std::vector<Region>& regions);
   bool is_cheaper_inside(const Value& value, const Network& around);
   // Every variable that is read by digits becomes its digits.
   void split_digits(Network& network);
@@ -275,16 +310,36 @@ class Needs {
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
   double products_of(Network network, bool keep = false);
+  double products_of_all(const std::vector<Network>& networks);
+  struct Chain;
+  std::optional<Chain> chain_of(const Value& part, const Region& region, const std::set<TermId>& parts);
+  bool is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const;
+  bool are_made_for(const std::set<TermId>& parts, TermId sum) const;
+  void factor_out(TermId id);
+  bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;
   void share_products(TermId sum);
   Cases joined_by_formulas(const Term& reduction);
-  std::vector<bool> shared_cases(const Cases& body, size_t reduced) const;
+  std::vector<bool> shared_cases(const Cases& body, size_t reduced);
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
+  bool makes_products(const Value& part) const;
+  bool repeats(const Value& part, const Factor& factor) const;
+  std::vector<Value> parts_of(const Network& network, const Factor& factor);
+  Network with_part(const Network& rest, const Value& part);
+  double products_of_part(const Network& rest, const Value& part);
   bool joins(Network network, const Value& part);
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
+  // By variable: which one takes its place.
+  using Exchanges = std::vector<uint32_t>;
+  struct SymmetrySearch;
+  std::optional<std::vector<Exchanges>> symmetries(const Network& network, const std::vector<size_t>& members,
+                                                   uint64_t fixed);
+  static double distinct_points(const Region& region, uint64_t variables, double points,
+                                const std::vector<Exchanges>& exchanges);
+  double orders_of_equal_factors(const Network& network, const std::vector<size_t>& inner);
   bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
   Value without_conjugate(const Value& value);
@@ -292,8 +347,13 @@ class Needs {
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
   struct Orders;
-  double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep);
-  double transform_share(const Network& network, const std::vector<size_t>& inner) const;
+  double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed = false);
+  std::vector<Region> reads_of(const Value& reduction, const Region& region, TermId read);
+  double transform_share(const Network& network, const std::vector<size_t>& inner,
+                         uint64_t variables = UINT64_MAX) const;
+  double least_moves(const Network& network, const std::vector<Form>& at, size_t along) const;
+  uint64_t summed_by_data(const Network& network, const Factor& gathered) const;
+  std::vector<Form> rows_before(const Network& network, const Factor& gathered, const Factor& other) const;
   uint64_t variables_of(const Value& value) const;
   DType width_apart(const Value& value) const;
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
@@ -318,7 +378,10 @@ class Needs {
   std::vector<TermId> flat_;                 // sums and products that are counted
   std::set<TermId> added_;                   // products of different indices that are parts of sums
   std::vector<uint32_t> uses_;
-  std::vector<DType> wanted_width_;     // by term: the widest type that anybody wants of it
+  std::map<TermId, bool> unmade_;               // see is_cheaper_unmade
+  std::vector<TermId> first_user_;              // by term: the least that uses it
+  std::vector<std::vector<TermId>> consumers_;  // by term: what takes it, through sums and products; see find_consumers
+  std::vector<DType> wanted_width_;             // by term: the widest type that anybody wants of it
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part
   std::vector<TermId> changed_;         // scatters of which only the changes are returned
   std::vector<Root> roots_;

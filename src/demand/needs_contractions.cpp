@@ -59,30 +59,67 @@ double Needs::real_products(Operands& operands, TermId owner) const {
   return products;
 }
 
-// With windows, transforms need as many products as a window moves on.
-double Needs::transform_share(const Network& network, const std::vector<size_t>& inner) const {
+// With windows, transforms need as many products as a window moves on. A window is a subscript of a variable that is
+// summed, one of `variables`, and one that is not.
+double Needs::transform_share(const Network& network, const std::vector<size_t>& inner, uint64_t variables) const {
   double share = 1;
   for (size_t r = 0; r < network.region.box.size(); ++r) {
-    if ((network.summed & bit(r)) == 0) continue;
+    if ((network.summed & variables & bit(r)) == 0) continue;
     const double taps = double(network.region.box[r].count());
     for (const size_t i : inner)
-      for (const Form& form : network.factors[i].value.at) {
-        const int64_t own = form.coefficient(index::AtomId(r));
-        if (own == 0 || form.terms.size() < 2) continue;
-        int64_t step = 0;
-        for (const auto& [atom, coefficient] : form.terms)
-          if (index::is_variable(atom) && (network.summed & bit(atom)) == 0) {
-            const int64_t moved = std::abs(coefficient) * network.region.box[atom].step;
-            step = step == 0 ? moved : std::min(step, moved);
-          }
-        if (step == 0) continue;
-        // Steps of the window in units of its taps
-        const double moves = std::max(1.0, double(step) / double(std::abs(own)));
-        share = std::min(share, share * std::min(1.0, moves / taps));
+      if (const double moves = least_moves(network, network.factors[i].value.at, r); moves > 0) {
+        share *= std::min(1.0, moves / taps);
         break;
       }
   }
   return share;
+}
+
+// By how many of its taps a window along a variable moves on at the least; 0 if it is none.
+double Needs::least_moves(const Network& network, const std::vector<Form>& at, size_t along) const {
+  for (const Form& form : at) {
+    int64_t own = 0, step = 0;
+    for (const auto& [atom, coefficient] : form.terms) {
+      bool taps = false, moves = false;
+      atoms_.for_each_variable_of(atom, [&](index::AtomId v) {
+        taps |= v == along;
+        moves |= (network.summed & bit(v)) == 0 && network.region.box[v].count() > 1;
+      });
+      if (taps && moves) return 1;  // a quotient of both
+      const int64_t by = std::abs(coefficient) * (index::is_variable(atom) ? network.region.box[atom].step : 1);
+      if (taps) own = std::abs(coefficient);
+      if (moves) step = step == 0 ? by : std::min(step, by);
+    }
+    if (own != 0 && step != 0) return std::max(1.0, double(step) / double(own));
+  }
+  return 0;
+}
+
+// Variables that are summed, and that a factor has in numbers by data alone; none if such numbers have others, too.
+uint64_t Needs::summed_by_data(const Network& network, const Factor& gathered) const {
+  uint64_t plain = 0, by_data = 0;
+  for (const Form& form : gathered.value.at)
+    for (const auto& [atom, coefficient] : form.terms) {
+      const bool told = !index::is_variable(atom) && atoms_[atom].kind == index::Atom::Kind::data;
+      atoms_.for_each_variable_of(atom, [&](index::AtomId v) { (told ? by_data : plain) |= bit(v); });
+    }
+  const uint64_t added = by_data & ~plain & network.summed;
+  return (by_data & ~added) == 0 ? added : 0;
+}
+
+// sum_v f[a[v]] g[v] is the sum over rows r of f[r] times all g[v] with a[v] = r: as many products as there are rows.
+// The forms that tell those apart, or nothing.
+std::vector<Form> Needs::rows_before(const Network& network, const Factor& gathered, const Factor& other) const {
+  const uint64_t added = summed_by_data(network, gathered);
+  if (added == 0 || !other.value.is_element()) return {};
+  std::vector<Form> forms = gathered.value.at;
+  for (const Form& form : other.value.at) {
+    uint64_t own = 0;
+    atoms_.for_each_variable(form, [&](index::AtomId v) { own |= bit(v); });
+    if ((own & added) == 0) forms.push_back(form);
+    if ((own & added) != 0 && (own & ~added) != 0) return {};
+  }
+  return forms;
 }
 
 bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const {
@@ -191,12 +228,13 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   link(owner, owner, Link::Kind::chain);
   const index::Losses before = atoms_.losses();
   Operands type = product_type(network, inner);
-  const double macs = cheapest_order(network, inner, counting_) * real_products(type, owner);
+  const double real = real_products(type, owner);
+  const double transformed = share < 1 ? real * cheapest_order(network, inner, false, true) : INFINITY;
+  const double macs = real * cheapest_order(network, inner, counting_);
   if (atoms_.losses() != before) link(owner, owner, Link::Kind::inexact);
   Work& work = work_of(owner);
-  const double times = tier_ == Tier::floor ? share : 1;
-  work.macs[type] += macs * times;
-  work.transformed_macs[type] += macs * share;
+  work.macs[type] += tier_ == Tier::floor ? std::min(macs, transformed) : macs;
+  work.transformed_macs[type] += std::min(macs, transformed);
 }
 
 // A product with a conjugate takes the same real products.
@@ -246,7 +284,12 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     pair.owner_share = all.number() > 0 ? distinct(owner, needed_[owner]) / all : AtLeast(1);
     pair.owner_mirrors = true;
   }
-  pair.points += index::count(network.region, atoms_, data_);
+  double points = index::count(network.region, atoms_, data_);
+  for (const auto& [x, y] : {std::pair(&first, &second), std::pair(&second, &first)})
+    if (const std::vector<Form> rows = rows_before(network, *x, *y); !rows.empty())
+      if (const auto mapped = index::image(network.region, rows, atoms_); !mapped.empty())
+        points = std::min<double>(points, count(mapped));
+  pair.points += points;
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
@@ -264,6 +307,7 @@ void Needs::settle_pairs() {
       for (const Region& region : pair.regions) {
         Region mirror = mirrored(region, rank), same = region;
         if (std::find(both.begin(), both.end(), mirror) == both.end()) both.push_back(std::move(mirror));
+        if (!region.samples.empty()) continue;  // which of them meet themselves only data tell
         for (uint32_t c = 0; c < rank; ++c) same.cut_equal(Form::variable(c), Form::variable(c + rank), atoms_);
         if (!same.empty) diagonal.push_back(std::move(same));
       }

@@ -18,6 +18,7 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   network.summed = summed;
   network.coordinates = uint32_t(std::popcount(summed));
   network.width = width;
+  network.owner = owner;
   if (need_search(value, region, owner)) return;
   if (value.is_element()) {
     const Term& made = term(value.term);
@@ -80,18 +81,24 @@ bool Needs::is_comparison_of_truths(const Term& made) {
 // The body of a reduction that is read at `at`, over the variables of the region and one more for each that it reduces.
 Value Needs::enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region,
                    uint64_t& summed) {
+  const std::vector<Form> images = enter(one.where, reduction, at, region, summed);
+  return algebra_.moved(one.value, images);
+}
+
+std::vector<Form> Needs::enter(const Region& where, const Term& reduction, const std::vector<Form>& at, Region& region,
+                               uint64_t& summed) {
   const size_t first = region.box.size();
   std::vector<Form> images;
   for (size_t r = 0; r < reduction.reduced.size(); ++r) {
     images.push_back(Form::variable(index::AtomId(first + r)));
-    region.box.push_back(one.where.box[r]);
+    region.box.push_back(where.box[r]);
     summed |= bit(first + r);
   }
   images.insert(images.end(), at.begin(), at.end());
   region.points = -1;
-  for (const Form& cut : one.where.cuts) region.cut(atoms_.compose(cut, images, region.box), atoms_);
+  for (const Form& cut : where.cuts) region.cut(atoms_.compose(cut, images, region.box), atoms_);
   algebra_.box = region.box;
-  return algebra_.moved(one.value, images);
+  return images;
 }
 
 // Different variables, one for each form.
@@ -119,9 +126,13 @@ bool Needs::is_needed_anyway(const Value& value, const Region& region) {
 
 // The products of a sum by itself, as far as it is read here.
 double Needs::products_inside(const Value& value, const Region& region) {
-  const Term& made = term(value.term);
+  return products_inside(value.term, index::image(region, value.at, atoms_));
+}
+
+double Needs::products_inside(TermId id, const std::vector<Region>& regions) {
+  const Term& made = term(id);
   double total = 0;
-  for (const Region& mapped : index::image(region, value.at, atoms_)) {
+  for (const Region& mapped : regions) {
     std::vector<Form> at;
     for (size_t c = 0; c < mapped.box.size(); ++c) at.push_back(Form::variable(index::AtomId(c)));
     for (const Case& one : made.body) {
@@ -158,25 +169,6 @@ bool Needs::join(Network& network, const Term& sum, const Case& one, const std::
   return true;
 }
 
-// A factor that is itself a sum of products, made for this alone, joins: the order is then free.
-void Needs::absorb(Network& network) {
-  for (size_t i = 0; i < network.factors.size() && network.absorbed.size() < most_absorbed; ++i) {
-    const Value value = network.factors[i].value;
-    if (!value.is_element() || uses_[value.term] > 1) continue;
-    const Term& inner = term(value.term);
-    if (inner.kind != TermKind::reduce || inner.reducer != Reducer::sum || inner.body.size() != 1) continue;
-    if (is_needed_anyway(value, network.region)) continue;
-    // Where it is read in windows or by digits its elements are shared, which an order can not tell.
-    if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
-    Network wider = network;
-    wider.factors.erase(wider.factors.begin() + int64_t(i));
-    if (!join(wider, inner, inner.body[0], value.at)) continue;
-    network = std::move(wider);
-    network.absorbed.push_back(value.term);
-    i = SIZE_MAX;  // from the start
-  }
-}
-
 // What several networks make on the way may serve all of them: the most expensive one is counted in full.
 void Needs::most_first(std::vector<Network>& networks) {
   std::vector<std::pair<double, size_t>> order;
@@ -193,35 +185,6 @@ double Needs::products_together(const std::vector<Network>& networks) {
   for (const Network& one : networks) products += products_of(one, true);
   made_before_ = before;
   return products;
-}
-
-// A factor that is a sum in several parts: the order is free for each of them.
-bool Needs::take_cases_apart(const Network& network, TermId owner, Results& results) {
-  constexpr size_t most_cases = 16;
-  if (network.summed == 0 || network.absorbed.size() >= most_absorbed || tier_ == Tier::unfused) return false;
-  for (size_t i = 0; i < network.factors.size(); ++i) {
-    const Value value = network.factors[i].value;
-    if (!value.is_element() || uses_[value.term] > 1) continue;
-    const Term& made = term(value.term);
-    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum) continue;
-    if (made.body.size() < 2 || made.body.size() > most_cases) continue;
-    std::vector<Network> parts;
-    bool all = true;
-    for (const Case& one : made.body) {
-      Network part = network;
-      part.factors.erase(part.factors.begin() + int64_t(i));
-      all = all && join(part, made, one, value.at);
-      part.absorbed.push_back(value.term);
-      if (!part.region.empty) parts.push_back(std::move(part));
-    }
-    if (!all) continue;
-    const double together = products_of(network) + products_inside(value, network.region);
-    most_first(parts);
-    if (products_together(parts) >= together) continue;
-    for (Network& part : parts) price(part, owner, results);
-    return true;
-  }
-  return false;
 }
 
 void Needs::split_digits(Network& network) {
@@ -388,91 +351,6 @@ void Needs::take_one_hot(Network& network) {
       break;
     }
   }
-}
-
-// Parts of a sum that is made for this alone.
-void Needs::parts_of(const Value& value, const Region& region, std::vector<Value>& parts) {
-  algebra_.box = region.box;
-  for (const Argument& arg : term(value.term).args) {
-    const Value part = algebra_.moved(arg.value, value.at);
-    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1 &&
-        parts.size() <= most_added)
-      parts_of(part, region, parts);
-    else
-      parts.push_back(part);
-  }
-}
-
-// Whether a sum of products becomes part of the network that it is a factor of.
-bool Needs::joins(Network network, const Value& part) {
-  absorb(network);
-  return std::find(network.absorbed.begin(), network.absorbed.end(), part.term) != network.absorbed.end();
-}
-
-// x @ (w + a @ b) may be x @ w + (x @ a) @ b: whatever takes fewer products.
-bool Needs::distribute(const Network& network, TermId owner, Results& results) {
-  if (network.summed == 0 || network.distributed > 1 || tier_ == Tier::unfused) return false;
-  for (size_t i = 0; i < network.factors.size(); ++i) {
-    const Value value = network.factors[i].value;
-    if (network.factors[i].formula || !value.is_element() || uses_[value.term] > 1) continue;
-    if (term(value.term).kind != TermKind::sum || (network.factors[i].variables & network.summed) == 0) continue;
-    std::vector<Value> parts;
-    parts_of(value, network.region, parts);
-    const bool makes_products = std::any_of(parts.begin(), parts.end(), [&](const Value& part) {
-      if (!part.is_element()) return false;
-      const Term& made = term(part.term);
-      return (made.kind == TermKind::product && is_outer_product(made)) ||
-             (made.kind == TermKind::reduce && made.reducer == Reducer::sum && made.body.size() == 1 &&
-              uses_[part.term] <= 1);
-    });
-    if (parts.size() > most_added || !makes_products) continue;
-    Network rest = network;
-    rest.factors.erase(rest.factors.begin() + int64_t(i));
-    ++rest.distributed;
-    double own = 0, apart = 0;  // own: what the parts take by themselves
-    std::vector<Network> networks;
-    for (const Value& part : parts) {
-      Network one = rest;
-      const Term& made = term(part.is_element() ? part.term : value.term);
-      Network alone = rest;  // what the part takes by itself
-      alone.factors.clear();
-      alone.summed = 0;
-      if (part.is_element() && made.kind == TermKind::product) {
-        algebra_.box = network.region.box;
-        for (const Argument& arg : made.args) {
-          const Value factor = algebra_.moved(arg.value, part.at);
-          add_factor(one, factor);
-          add_factor(alone, factor);
-        }
-        if (is_outer_product(made) && uses_[part.term] <= 1) own += products_of(alone);
-      } else {
-        if (part.is_element() && made.kind == TermKind::reduce && made.reducer == Reducer::sum &&
-            uses_[part.term] <= 1 && made.body.size() == 1 && alone.region.box.size() + made.reduced.size() <= 60) {
-          const Value body = enter(made.body[0], made, part.at, alone.region, alone.summed);
-          if (body.is_element() && term(body.term).kind == TermKind::product)
-            for (const Argument& arg : term(body.term).args) add_factor(alone, algebra_.moved(arg.value, body.at));
-          const double inside = alone.region.empty ? 0 : products_of(alone);
-          own += inside;
-          add_factor(one, part);
-          if (!joins(one, part)) apart += inside;
-        } else {
-          add_factor(one, part);
-        }
-      }
-      if (one.factors.size() > most_factors) return false;
-      networks.push_back(std::move(one));
-    }
-    const double together = products_of(network) + own;
-    most_first(networks);
-    apart += products_together(networks);
-    if (apart >= together) continue;
-    link(owner, value.term, Link::Kind::chain);
-    for (const Value& part : parts)
-      if (part.is_element()) link(owner, part.term, Link::Kind::chain);
-    for (Network& one : networks) price(one, owner, results);
-    return true;
-  }
-  return false;
 }
 
 }  // namespace lightline::demand

@@ -20,7 +20,8 @@ struct Needs::Orders {
   Needs& needs;
   const Network& network;
   const std::vector<size_t>& inner;
-  const bool keep;  // what is made on the way, for sums that come later
+  const bool keep;         // what is made on the way, for sums that come later
+  const bool transformed;  // windows by transforms
   const size_t n = inner.size();
   const size_t subsets = size_t(1) << n;
   size_t known = 0;  // factors that are formulas: any product of them is known before
@@ -32,6 +33,12 @@ struct Needs::Orders {
   std::vector<double> cost = std::vector<double>(subsets, INFINITY);
   std::vector<size_t> split = std::vector<size_t>(subsets, 0);
   std::map<uint64_t, double> counted = {};
+  struct Symmetric {
+    bool looked = false;
+    double repeated = 1;  // how often, where there are too many exchanges to tell
+    std::vector<Exchanges> exchanges = {};
+  };
+  std::vector<Symmetric> symmetric = std::vector<Symmetric>(subsets);
 
   const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
 
@@ -115,13 +122,95 @@ struct Needs::Orders {
       }
       if (products < step.products) step = {products, 0, false};
     }
+    step = rows_before(a, b, step);
+    const double half = std::ceil(step.products / 2);
+    step = without_repetition(a, b, step);
     // Elements of one term against each other: half of the products are the other half.
     if (std::popcount(a | b) == 2) {
       const Value &x = factor(size_t(std::countr_zero(a))).value, &y = factor(size_t(std::countr_zero(b))).value;
       if (x.is_element() && y.is_element() && x.term == y.term && x.at != y.at)
-        step = {std::ceil(step.products / 2), 0, false};
+        step = {std::min(half, step.products), 0, false};
+    }
+    if (transformed) {
+      const uint64_t both = (whole[a] | left[a]) & (whole[b] | left[b]);
+      step.products *= needs.transform_share(network, inner, both);
     }
     return step;
+  }
+
+  // What meets one row of a gather is added up before.
+  Step rows_before(size_t a, size_t b, Step step) const {
+    for (const auto& [gathered, other] : {std::pair(a, b), std::pair(b, a)}) {
+      if (std::popcount(gathered) != 1) continue;
+      const Factor& rows = factor(size_t(std::countr_zero(gathered)));
+      const uint64_t added = needs.summed_by_data(network, rows);
+      if (added == 0 || (added & left[a | b]) != 0) continue;
+      std::vector<Form> forms = rows.value.at;
+      for (size_t v = 0; v < network.region.box.size(); ++v)
+        if ((left[other] & ~added & bit(v)) != 0) forms.push_back(Form::variable(index::AtomId(v)));
+      const auto mapped = index::image(network.region, forms, needs.atoms_);
+      if (mapped.empty()) continue;
+      if (const double products = needs.count(mapped); products < step.products) step = {products, 0, false};
+    }
+    return step;
+  }
+
+  // ---- products that are others with variables exchanged ----
+  bool has_equal_factors(size_t s) const {
+    for (size_t i = 0; i < n; ++i) {
+      if ((s >> i & 1) == 0 || !factor(i).value.is_element()) continue;
+      for (size_t j = 0; j < i; ++j)
+        if ((s >> j & 1) != 0 && factor(j).value.is_element() && factor(j).value.term == factor(i).value.term)
+          return true;
+    }
+    return false;
+  }
+
+  const Symmetric& symmetries_of(size_t s) {
+    Symmetric& own = symmetric[s];
+    if (std::exchange(own.looked, true) || !has_equal_factors(s)) return own;
+    std::vector<size_t> members;
+    for (size_t i = 0; i < n; ++i)
+      if ((s >> i & 1) != 0) members.push_back(inner[i]);
+    const auto found = needs.symmetries(network, members, 0);
+    if (!found)
+      own.repeated = std::tgamma(double(members.size()) + 1);
+    else
+      own.exchanges = *found;
+    // What is summed away stays so.
+    std::erase_if(own.exchanges, [&](const Exchanges& images) {
+      for (uint32_t v = 0; v < images.size(); ++v)
+        if ((left[s] & bit(v)) != 0 && (left[s] & bit(images[v])) == 0) return true;
+      return false;
+    });
+    return own;
+  }
+
+  uint64_t moved(uint64_t variables, const Exchanges& images) const {
+    uint64_t to = 0;
+    for (uint32_t v = 0; v < images.size(); ++v)
+      if ((variables & bit(v)) != 0) to |= bit(images[v]);
+    return to;
+  }
+
+  // Results that are others with variables exchanged are made once, and so are products whose two sides are.
+  Step without_repetition(size_t a, size_t b, Step step) {
+    const Symmetric& own = symmetries_of(a | b);
+    if (own.repeated > 1) return {step.products / own.repeated, 0, false};
+    if (own.exchanges.size() < 2) return step;
+    const uint64_t results = left[a | b], points = step.told ? step.variables : left[a] | left[b];
+    std::vector<Exchanges> of_results, of_sides;
+    for (const Exchanges& images : own.exchanges) {
+      Exchanges restricted = images;
+      for (uint32_t v = 0; v < restricted.size(); ++v)
+        if ((results & bit(v)) == 0) restricted[v] = v;
+      of_results.push_back(std::move(restricted));
+      const uint64_t x = moved(left[a], images), y = moved(left[b], images);
+      if ((x == left[a] && y == left[b]) || (x == left[b] && y == left[a])) of_sides.push_back(images);
+    }
+    const double least = std::min(distinct_points(network.region, points, step.products, of_results),
+                                  distinct_points(network.region, points, step.products, of_sides));
+    return least < step.products ? Step{std::ceil(least), 0, false} : step;
   }
 
   double cheapest() {
@@ -138,8 +227,7 @@ struct Needs::Orders {
         const size_t b = s ^ a;
         if (a < b) continue;
         // Equal sides are made once: powers by squaring.
-        const bool twice = std::popcount(a) > 1 && std::popcount(a) == std::popcount(b) && all_rows(a) == all_rows(b);
-        const double sides = twice ? cost[a] : cost[a] + cost[b];
+        const double sides = is_made_twice(a, b) ? cost[a] : cost[a] + cost[b];
         if (sides >= cost[s]) continue;
         const double together = sides + join(a, b).products;
         if (together >= cost[s]) continue;
@@ -182,6 +270,13 @@ struct Needs::Orders {
       list.insert(list.end(), own.begin(), own.end());
     }
     return list;
+  }
+
+  // Two sides that may have elements in common: the same terms, unless the places tell them apart.
+  bool is_made_twice(size_t a, size_t b) const {
+    if (std::popcount(a) < 2 || std::popcount(a) != std::popcount(b) || all_rows(a) != all_rows(b)) return false;
+    if (has_equal_factors(a)) return true;
+    return needs.have_elements_in_common(elements(a), elements(b));
   }
 
   std::vector<Region> elements(size_t s) const {
@@ -425,8 +520,9 @@ uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equatio
   return variables;
 }
 
-double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep) {
-  return Orders{*this, network, inner, keep}.cheapest();
+double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed) {
+  const double products = Orders{*this, network, inner, keep, transformed}.cheapest();
+  return tier_ == Tier::floor && inner.size() > 2 ? products / orders_of_equal_factors(network, inner) : products;
 }
 
 }  // namespace lightline::demand

@@ -42,30 +42,21 @@ void Needs::visit_reduction(TermId id) {
   const std::vector<Region> parts = disjoint(regions);
   const bool was = counting_;
   const Cases body = joined_by_formulas(made);
+  counting_ = was && !stood_for_.contains(id);
+  const bool priced = sums && price_regrouped(body, parts, id, results);
+  counting_ = was;
+  if (priced) return;
   const std::vector<bool> stood_for = sums && tier_ == Tier::floor ? shared_cases(body, reduced) : std::vector<bool>();
   for (size_t i = 0; i < body.size(); ++i) {
     const Case& one = body[i];
     counting_ = was && !stood_for_.contains(id) && (stood_for.empty() || !stood_for[i]);
     for (const Region& region : parts) {
-      Region where = one.where;
-      where.samples = region.samples;
-      bool sure = true;
-      for (index::Sample& sample : where.samples) {
-        for (const Form& cut : one.where.cuts)
-          atoms_.for_each_variable(cut, [&](index::AtomId v) { sure &= v != reduced + sample.coordinate; });
-        sample.coordinate += reduced;
-        for (uint32_t& other : sample.varies) other += reduced;
-      }
-      if (!sure) {
+      const std::optional<Region> met = body_at(one.where, region, reduced);
+      if (!met) {
         drop("a mask at places that only data tell");
         continue;
       }
-      for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
-      std::vector<Form> shift(region.box.size());
-      for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
-      std::vector<Form> cuts = std::exchange(where.cuts, {});
-      for (const Form& cut : cuts) where.cut(cut, atoms_);
-      for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
+      const Region& where = *met;
       if (where.empty || is_decided_by_one(one.value, made.reducer)) continue;
       if (sums || (one.value.is_element() && is_count_of_truths(made.reducer, term(one.value.term)))) {
         uint64_t summed = 0;
@@ -81,6 +72,28 @@ void Needs::visit_reduction(TermId id) {
     }
   }
   counting_ = was;
+}
+
+// Where a case of a reduction holds for the results of a region; nothing if only data tell.
+std::optional<Region> Needs::body_at(const Region& body, const Region& region, uint32_t reduced) {
+  Region where = body;
+  where.samples = region.samples;
+  bool sure = true;
+  for (index::Sample& sample : where.samples) {
+    for (const Form& cut : body.cuts)
+      atoms_.for_each_variable(cut, [&](index::AtomId v) { sure &= v != reduced + sample.coordinate; });
+    sample.coordinate += reduced;
+    for (uint32_t& other : sample.varies) other += reduced;
+  }
+  if (!sure) return std::nullopt;
+  for (size_t c = 0; c < region.box.size(); ++c) where.box[reduced + c] = region.box[c];
+  std::vector<Form> shift(region.box.size());
+  for (size_t c = 0; c < shift.size(); ++c) shift[c] = Form::variable(index::AtomId(reduced + c));
+  where.points = -1;
+  std::vector<Form> cuts = std::exchange(where.cuts, {});
+  for (const Form& cut : cuts) where.cut(cut, atoms_);
+  for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
+  return where;
 }
 
 // Whether any pair of truths is true, or differs, or all are the same: as much as counting them.

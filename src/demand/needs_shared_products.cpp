@@ -21,19 +21,13 @@ std::set<TermId> Needs::factors_of(const Value& value) const {
   return factors;
 }
 
-namespace {
-
-bool have_one_in_common(const std::set<TermId>& a, const std::set<TermId>& b) {
-  return std::any_of(a.begin(), a.end(), [&](TermId id) { return b.contains(id); });
-}
-
-}  // namespace
-
 void Needs::share_products(TermId id) {
   struct Part {
     TermId term;
     double products = 0;
     std::set<TermId> factors;
+    Value value;
+    Region region;
   };
   std::vector<Part> parts;
   for (const Region& region : needed_[id]) {
@@ -45,7 +39,7 @@ void Needs::share_products(TermId id) {
       if (!value.is_element() || uses_[value.term] > 1) continue;
       const Term& made = term(value.term);
       if (made.kind != TermKind::reduce || made.reducer != loops::Reducer::sum || made.body.size() != 1) continue;
-      parts.push_back({value.term, products_inside(value, region), factors_of(value)});
+      parts.push_back({value.term, products_inside(value, region), factors_of(value), value, region});
     }
   }
   if (parts.size() < 2) return;
@@ -53,7 +47,10 @@ void Needs::share_products(TermId id) {
   std::vector<const Part*> standing;
   for (const Part& part : parts) {
     const bool shared = std::any_of(standing.begin(), standing.end(), [&](const Part* other) {
-      return other->term != part.term && have_one_in_common(other->factors, part.factors);
+      return other->term != part.term && std::any_of(part.factors.begin(), part.factors.end(), [&](TermId id) {
+               return other->factors.contains(id) && have_elements_in_common(reads_of(other->value, other->region, id),
+                                                                             reads_of(part.value, part.region, id));
+             });
     });
     if (shared)
       stood_for_.insert(part.term);
@@ -62,7 +59,7 @@ void Needs::share_products(TermId id) {
   }
 }
 
-std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) const {
+std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
   std::vector<bool> stood_for(body.size(), false);
   const auto points = [&](const Case& one) {
     double total = 1;
@@ -74,7 +71,15 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) const {
       if (body[i].value == body[j].value || stood_for[j]) continue;
       const double own = points(body[i]), other = points(body[j]);
       const bool smaller = own < other || (own == other && j < i);
-      stood_for[i] = smaller && have_one_in_common(factors_of(body[i].value), factors_of(body[j].value));
+      if (!smaller) continue;
+      const std::set<TermId> others = factors_of(body[j].value);
+      for (const TermId id : factors_of(body[i].value)) {
+        if (!others.contains(id)) continue;
+        std::vector<Region> one, two;
+        read_elements(body[i].value, body[i].where, id, one);
+        read_elements(body[j].value, body[j].where, id, two);
+        stood_for[i] = stood_for[i] || have_elements_in_common(one, two);
+      }
     }
   return stood_for;
 }

@@ -90,6 +90,62 @@ std::optional<Region> plain_image(const Region& region, std::span<const Form> fo
   return result;
 }
 
+// For each form the first that is the same multiple of one variable, up to a constant: itself for all others.
+std::vector<size_t> repeated_multiples(std::span<const Form> forms) {
+  std::vector<size_t> first(forms.size());
+  for (size_t i = 0; i < forms.size(); ++i) {
+    first[i] = i;
+    const bool multiple =
+        forms[i].terms.size() == 1 && is_variable(forms[i].terms[0].first) && std::abs(forms[i].terms[0].second) > 1;
+    for (size_t j = 0; j < i && multiple && first[i] == i; ++j)
+      if (forms[j].terms == forms[i].terms) first[i] = j;
+  }
+  return first;
+}
+
+bool is_identity(const std::vector<size_t>& places) {
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i] != i) return false;
+  return true;
+}
+
+// Coordinates of their own for forms that others tell: steps stay steps.
+Region with_repeated(const Region& region, std::span<const Form> forms, const std::vector<size_t>& first,
+                     Atoms& atoms) {
+  std::vector<size_t> place;
+  std::vector<Form> images;
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i] != i) continue;
+    place.push_back(i);
+    images.push_back(Form::variable(AtomId(i)));
+  }
+  Region result;
+  result.box.resize(first.size());
+  for (size_t u = 0; u < place.size(); ++u) result.box[place[u]] = region.box[u];
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i] == i) continue;
+    const int64_t shift = forms[i].constant - forms[first[i]].constant;
+    result.box[i] = result.box[first[i]];
+    result.box[i].lo += shift;
+    result.box[i].hi += shift;
+  }
+  for (const Form& cut : region.cuts) result.cut(atoms.compose(cut, images, result.box), atoms);
+  for (size_t i = 0; i < first.size(); ++i)
+    if (first[i] != i) {
+      Form other = Form::variable(AtomId(first[i]));
+      other.constant = forms[i].constant - forms[first[i]].constant;
+      result.cut_equal(Form::variable(AtomId(i)), other, atoms);
+    }
+  result.samples = region.samples;
+  for (Sample& sample : result.samples) {
+    sample.coordinate = uint32_t(place[sample.coordinate]);
+    for (uint32_t& other : sample.varies) other = uint32_t(place[other]);
+  }
+  result.empty = region.empty;
+  result.points = region.points;
+  return result;
+}
+
 double box_count(const std::vector<Range>& box) {
   double total = 1;
   for (const Range& range : box) total *= double(range.count());
@@ -104,6 +160,13 @@ double sample_factor(const std::vector<Sample>& samples, Data data) {
 
 std::vector<Region> found_image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
   std::vector<Region> result;
+  if (const std::vector<size_t> first = repeated_multiples(forms); !is_identity(first)) {
+    std::vector<Form> different;
+    for (size_t i = 0; i < forms.size(); ++i)
+      if (first[i] == i) different.push_back(forms[i]);
+    for (const Region& one : image(region, different, atoms)) result.push_back(with_repeated(one, forms, first, atoms));
+    return result;
+  }
   if (const auto some = tried(region, forms, atoms)) {
     if (some->rest.empty) return {};
     for (const Region& rest : image(some->rest, some->forms, atoms))

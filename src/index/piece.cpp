@@ -39,9 +39,15 @@ bool fails_on(const HalfSpace& cut, const std::vector<Range>& box) {
   return most < 0;
 }
 
+// No value of one is a value of the other, as their steps tell.
+bool are_out_of_step(const Range& a, const Range& b) {
+  const int64_t common = std::gcd(a.count() == 1 ? 0 : a.step, b.count() == 1 ? 0 : b.step);
+  return common > 1 && (a.lo - b.lo) % common != 0;
+}
+
 bool disjoint(const Piece& a, const Piece& b) {
   for (size_t i = 0; i < a.box.size(); ++i)
-    if (a.box[i].hi < b.box[i].lo || b.box[i].hi < a.box[i].lo) return true;
+    if (a.box[i].hi < b.box[i].lo || b.box[i].hi < a.box[i].lo || are_out_of_step(a.box[i], b.box[i])) return true;
   for (const HalfSpace& own : a.cuts)
     if (fails_on(own, b.box)) return true;
   for (const HalfSpace& other : b.cuts)
@@ -341,6 +347,18 @@ void solve(Piece& piece, const HalfSpace& equation, int variable) {
   for (const HalfSpace& cut : cuts) piece.cut(add_scaled(cut, equation, -coefficient_of(cut, variable) * unit));
 }
 
+// Whatever the others are, the equation gives the variable one of the values that its steps allow.
+bool keeps_steps(const Piece& piece, const HalfSpace& equation, int variable) {
+  const Range& range = piece.box[size_t(variable)];
+  int64_t first = equation.constant + coefficient_of(equation, variable) * range.lo;
+  for (const auto& [v, c] : equation.terms) {
+    if (v == variable) continue;
+    first += c * piece.box[size_t(v)].lo;
+    if (c * piece.box[size_t(v)].step % range.step != 0) return false;
+  }
+  return first % range.step == 0;
+}
+
 // Variables that the same equation tells in all pieces are left out: as many points, and perhaps boxes.
 void solve_common_equations(std::vector<Piece>& pieces) {
   for (const HalfSpace& equation : std::vector<HalfSpace>(pieces[0].cuts)) {
@@ -349,7 +367,7 @@ void solve_common_equations(std::vector<Piece>& pieces) {
     for (const auto& [variable, coefficient] : equation.terms) {
       const bool solvable = std::abs(coefficient) == 1 &&
                             std::all_of(pieces.begin(), pieces.end(), [&, v = variable](const Piece& piece) {
-                              return piece.box[size_t(v)].step == 1;
+                              return keeps_steps(piece, equation, v);
                             });
       if (!solvable) continue;
       for (Piece& piece : pieces) solve(piece, equation, variable);

@@ -1,0 +1,152 @@
+// Sums of chains with a factor in common: b A X + c A (A X) may be (b A + c A^2) X.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+// One part of a sum: a product of factors under a sum, written out as far as its factors are other parts.
+struct Needs::Chain {
+  TermId made = no_term;
+  Network network;
+};
+
+// The factors of a sum of products, with other parts of the same sum in place of the elements that they are.
+std::optional<Needs::Chain> Needs::chain_of(const Value& part, const Region& region, const std::set<TermId>& parts) {
+  Chain chain{part.term, {}};
+  chain.network.region = region;
+  chain.network.apart = true;
+  if (!join(chain.network, term(part.term), term(part.term).body[0], part.at)) return std::nullopt;
+  for (size_t i = 0; i < chain.network.factors.size();) {
+    const Factor factor = chain.network.factors[i];
+    if (factor.exponential || !factor.value.is_element() || !parts.contains(factor.value.term)) {
+      ++i;
+      continue;
+    }
+    chain.network.factors.erase(chain.network.factors.begin() + int64_t(i));
+    const Term& inner = term(factor.value.term);
+    if (!join(chain.network, inner, inner.body[0], factor.value.at)) return std::nullopt;
+  }
+  if (chain.network.region.empty || !chain.network.region.is_box()) return std::nullopt;
+  return chain;
+}
+
+// What two chains may have in common: a factor of one term, with the same coordinates of the result, that no other
+// factor has, and else plainly what is summed.
+bool Needs::is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const {
+  const Factor &one = a.network.factors[i], &other = b.network.factors[j];
+  if (one.exponential || other.exponential || !one.value.is_element() || !other.value.is_element()) return false;
+  if (one.value.term != other.value.term || !is_plain(one.value.at) || !is_plain(other.value.at)) return false;
+  for (const auto& [chain, own] : {std::pair(&a, i), std::pair(&b, j)}) {
+    const uint64_t free = chain->network.factors[own].variables & ~chain->network.summed;
+    if (free == 0 || (chain->network.factors[own].variables & chain->network.summed) == 0) return false;
+    for (size_t k = 0; k < chain->network.factors.size(); ++k)
+      if (k != own && (chain->network.factors[k].variables & free) != 0) return false;
+  }
+  for (size_t d = 0; d < one.value.at.size(); ++d) {
+    const bool summed = (a.network.summed & variables_of(Value::position(one.value.at[d]))) != 0;
+    const bool also = (b.network.summed & variables_of(Value::position(other.value.at[d]))) != 0;
+    if (summed != also || (!summed && !(one.value.at[d] == other.value.at[d]))) return false;
+  }
+  return true;
+}
+
+// All that uses them are each other and this sum.
+bool Needs::are_made_for(const std::set<TermId>& parts, TermId sum) const {
+  std::map<TermId, uint32_t> uses;
+  const auto use = [&](const Value& value) {
+    if (value.is_element() && parts.contains(value.term)) ++uses[value.term];
+  };
+  for (const Argument& arg : term(sum).args) use(arg.value);
+  for (const TermId part : parts) {
+    const Value& body = term(part).body[0].value;
+    if (!body.is_element() || uses_[body.term] > 1) return false;
+    for (const Argument& arg : term(body.term).args) use(arg.value);
+  }
+  return std::all_of(parts.begin(), parts.end(), [&](TermId part) { return uses_[part] == uses[part]; });
+}
+
+// Takes the factor that all chains have in common out of them, if that takes fewer products.
+void Needs::factor_out(TermId id) {
+  constexpr size_t most_chains = 8;
+  if (!counting_ || tier_ == Tier::unfused || !term(id).reads_data) return;
+  if (needed_[id].size() != 1 || !needed_[id][0].is_box()) return;
+  const Region region = needed_[id][0];
+  std::vector<Value> values;
+  std::set<TermId> parts;
+  for (const Argument& arg : term(id).args) {
+    if (!arg.value.is_element()) continue;
+    const Term& made = term(arg.value.term);
+    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum || made.body.size() != 1) continue;
+    const Value& body = made.body[0].value;
+    if (!body.is_element() || term(body.term).kind != TermKind::product || stood_for_.contains(arg.value.term))
+      continue;
+    values.push_back(arg.value);
+    parts.insert(arg.value.term);
+  }
+  if (values.size() < 2 || values.size() > most_chains || parts.size() != values.size() || !are_made_for(parts, id))
+    return;
+  std::vector<Chain> chains;
+  double apart = 0;
+  for (const Value& value : values) {
+    auto chain = chain_of(value, region, parts);
+    if (!chain) return;
+    chains.push_back(std::move(*chain));
+    Network own;
+    own.region = region;
+    own.owner = value.term;
+    if (!join(own, term(value.term), term(value.term).body[0], value.at)) return;
+    apart += products_of(std::move(own));
+  }
+  for (size_t i = 0; i < chains[0].network.factors.size(); ++i) {
+    std::vector<size_t> common{i};
+    for (size_t c = 1; c < chains.size(); ++c)
+      for (size_t j = 0; j < chains[c].network.factors.size() && common.size() == c; ++j)
+        if (is_common_factor(chains[0], i, chains[c], j)) common.push_back(j);
+    if (common.size() == chains.size() && price_factored(id, chains, common, apart)) return;
+  }
+}
+
+bool Needs::price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common,
+                           double apart) {
+  std::vector<Network> rests;
+  double last = 0, before = 0;
+  for (size_t c = 0; c < chains.size(); ++c) {
+    Network rest = chains[c].network;
+    rest.apart = false;
+    rest.owner = id;
+    const uint64_t taken = rest.factors[common[c]].variables;
+    rest.factors.erase(rest.factors.begin() + int64_t(common[c]));
+    uint64_t own = 0;
+    for (const Factor& factor : rest.factors) own |= factor.variables;
+    last = std::max(last, box_points(rest.region, (own & ~rest.summed) | taken));
+    rest.summed &= ~taken;
+    // The variables that the factor has alone are no part of the rest.
+    for (size_t v = 0; v < rest.region.box.size(); ++v)
+      if ((taken & ~own & bit(v)) != 0) rest.region.box[v].hi = rest.region.box[v].lo;
+    rest.region.points = -1;
+    before += products_of(rest);
+    rests.push_back(std::move(rest));
+  }
+  if (last + before >= apart) return false;
+  const Network& whole = chains[0].network;
+  uint64_t data_variables = 0;
+  Operands type = product_type(whole, factors_inside(whole, data_variables));
+  const double products = last * real_products(type, id);
+  work_of(id).macs[type] += products;
+  work_of(id).transformed_macs[type] += products;
+  Results results{needed_[id]};
+  for (Network& rest : rests)
+    if (rest.summed != 0) price(rest, id, results);
+  for (const Chain& chain : chains) {
+    stood_for_.insert(chain.made);
+    link(id, chain.made, Link::Kind::chain);
+  }
+  return true;
+}
+
+}  // namespace lightline::demand

@@ -1,0 +1,149 @@
+// Networks that stay the same when variables change places: products that are repetitions of others.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+namespace {
+
+constexpr uint32_t open_variable = UINT32_MAX;
+
+// The variable that a form plainly is, with any shift.
+uint32_t plain_variable(const Form& form) {
+  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
+             ? form.terms[0].first
+             : open_variable;
+}
+
+// The variables that go there go to `to`, as far as nothing else was said.
+bool send(std::vector<uint32_t>& images, std::vector<uint32_t>& origins, uint32_t from, uint32_t to) {
+  if (images[from] == to) return true;
+  if (images[from] != open_variable || origins[to] != open_variable) return false;
+  images[from] = to;
+  origins[to] = from;
+  return true;
+}
+
+}  // namespace
+
+struct Needs::SymmetrySearch {
+  Needs& needs;
+  const Network& network;
+  const std::vector<size_t>& members;  // factors that change places with each other
+  const uint64_t fixed;                // variables that stay
+  std::vector<Exchanges> found = {};
+  size_t tries = 512;
+
+  bool fits(const Form& from, const Form& to, std::vector<uint32_t>& images, std::vector<uint32_t>& origins) const {
+    const uint32_t x = plain_variable(from), y = plain_variable(to);
+    if (x != open_variable && y != open_variable && from.constant == to.constant) {
+      if (x != y && (((fixed & bit(x)) != 0) || (fixed & bit(y)) != 0)) return false;
+      const Range &a = network.region.box[x], &b = network.region.box[y];
+      return a.lo <= b.hi && b.lo <= a.hi && send(images, origins, x, y);
+    }
+    if (!(from == to)) return false;
+    bool stays = true;
+    needs.atoms_.for_each_variable(from, [&](index::AtomId v) { stays = stays && send(images, origins, v, v); });
+    return stays;
+  }
+
+  void place(size_t next, uint64_t taken, const std::vector<uint32_t>& images, const std::vector<uint32_t>& origins) {
+    if (tries == 0) return;
+    --tries;
+    if (next == members.size()) {
+      if (std::find(found.begin(), found.end(), images) == found.end()) found.push_back(images);
+      return;
+    }
+    const Value from = network.factors[members[next]].value;
+    for (size_t i = 0; i < members.size(); ++i) {
+      const Value& to = network.factors[members[i]].value;
+      if ((taken & bit(i)) != 0 || to.kind != from.kind || to.term != from.term) continue;
+      std::vector<uint32_t> turns(from.at.size());
+      for (uint32_t c = 0; c < turns.size(); ++c) turns[c] = c;
+      const std::vector<uint32_t> mirror = from.is_element() ? needs.mirror_of(from.term) : turns;
+      for (const bool turned : {false, true}) {
+        if (turned && (mirror.empty() || mirror == turns)) continue;
+        std::vector<uint32_t> own = images, back = origins;
+        bool all = !from.is_position() || fits(from.form, to.form, own, back);
+        for (size_t d = 0; d < from.at.size() && all; ++d)
+          all = fits(from.at[d], to.at[turned ? mirror[d] : d], own, back);
+        if (all) place(next + 1, taken | bit(i), own, back);
+      }
+    }
+  }
+};
+
+// All ways in which variables may change places so that these factors stay the same. Nothing if there are more ways
+// than are looked for.
+std::optional<std::vector<Needs::Exchanges>> Needs::symmetries(const Network& network,
+                                                               const std::vector<size_t>& members, uint64_t fixed) {
+  SymmetrySearch search{*this, network, members, fixed};
+  const Exchanges nothing(network.region.box.size(), open_variable);
+  search.place(0, 0, nothing, nothing);
+  if (search.tries == 0) return std::nullopt;
+  for (Exchanges& images : search.found)
+    for (uint32_t v = 0; v < images.size(); ++v)
+      if (images[v] == open_variable) images[v] = v;
+  return std::move(search.found);
+}
+
+// Points of these variables that no exchange makes one of the others: by Burnside, the mean of the points that stay
+// where they are. Where ranges differ each stands for all.
+double Needs::distinct_points(const Region& region, uint64_t variables, double points,
+                              const std::vector<Exchanges>& exchanges) {
+  std::vector<Exchanges> different;
+  for (Exchanges own : exchanges) {
+    bool inside = true;
+    for (uint32_t v = 0; v < own.size(); ++v) {
+      if ((variables & bit(v)) == 0)
+        own[v] = v;
+      else
+        inside = inside && (variables & bit(own[v])) != 0;
+    }
+    if (inside && std::find(different.begin(), different.end(), own) == different.end()) different.push_back(own);
+  }
+  double total = 0;
+  for (const Exchanges& own : different) {
+    double staying = 1;
+    uint64_t seen = 0;
+    for (uint32_t v = 0; v < own.size(); ++v) {
+      if ((variables & bit(v)) == 0 || (seen & bit(v)) != 0) continue;
+      double values = double(region.box[v].count());
+      for (uint32_t w = v; (seen & bit(w)) == 0; w = own[w]) {
+        seen |= bit(w);
+        values = std::min(values, double(region.box[w].count()));
+        if (region.box[w] != region.box[v]) values = 0;
+      }
+      staying *= values;
+    }
+    total += staying;
+  }
+  const double order = double(std::max<size_t>(1, different.size()));
+  if (region.is_box() && points == box_points(region, variables)) return std::min(points, total / order);
+  return points / order;
+}
+
+// For the floor: what stands beside factors of one term may be added up over all orders of those, so that one of the
+// orders is enough. Variables of the result stay where they are.
+double Needs::orders_of_equal_factors(const Network& network, const std::vector<size_t>& inner) {
+  std::map<TermId, size_t> times;
+  for (const size_t i : inner)
+    if (network.factors[i].value.is_element()) ++times[network.factors[i].value.term];
+  std::vector<size_t> members;
+  double all = 1;
+  for (const size_t i : inner) {
+    if (!network.factors[i].value.is_element() || times[network.factors[i].value.term] < 2) continue;
+    members.push_back(i);
+    all *= double(members.size());
+  }
+  if (members.size() < 2) return 1;
+  const auto found = symmetries(network, members, ~network.summed);
+  if (!found) return all;
+  // Those that everything else stays the same under are no other orders.
+  const auto same = symmetries(network, inner, ~network.summed);
+  return same && !same->empty() ? std::max(1.0, double(found->size()) / double(same->size())) : 1.0;
+}
+
+}  // namespace lightline::demand
