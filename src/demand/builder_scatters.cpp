@@ -156,23 +156,7 @@ bool Builder::solve_equations(Case& one, uint32_t reduced_count) {
       for (const auto& [atom, coefficient] : cut.terms)
         if (atom < reduced_count && (coefficient == 1 || coefficient == -1)) variable = atom;
       if (variable == loops::none) {
-        // k v = place + c: digits of the place
-        uint32_t own = loops::none;
-        int open = 0;
-        int64_t factor = 0;
-        for (const auto& [atom, coefficient] : cut.terms)
-          if (atom < reduced_count) {
-            own = atom;
-            factor = coefficient;
-            ++open;
-          }
-        if (open != 1) continue;
-        Form places = atoms_.sum(cut, Form::variable(own), -factor);
-        places = atoms_.scaled(places, factor > 0 ? -1 : 1);
-        const int64_t size = std::abs(factor);
-        replace_variable(one, own, atoms_.quotient(places, size, one.where.box), cut, opposite);
-        const Form rest = atoms_.remainder(places, size, one.where.box);
-        one.where.cut(atoms_.scaled(rest, -1), atoms_);
+        if (!solve_multiple(one, cut, reduced_count)) continue;
       } else {
         const int64_t unit = cut.coefficient(variable);
         const Form rest = atoms_.sum(cut, Form::variable(variable), -unit);
@@ -190,6 +174,28 @@ bool Builder::solve_equations(Case& one, uint32_t reduced_count) {
   });
 }
 
+// Of k v = place + c, with one reduced variable: digits of the place.
+bool Builder::solve_multiple(Case& one, const Form& equation, uint32_t reduced_count) {
+  const Form cut = equation;
+  uint32_t own = loops::none;
+  int open = 0;
+  int64_t factor = 0;
+  for (const auto& [atom, coefficient] : cut.terms)
+    if (atom < reduced_count) {
+      own = atom;
+      factor = coefficient;
+      ++open;
+    }
+  if (open != 1) return false;
+  Form places = atoms_.sum(cut, Form::variable(own), -factor);
+  places = atoms_.scaled(places, factor > 0 ? -1 : 1);
+  const int64_t size = std::abs(factor);
+  replace_variable(one, own, atoms_.quotient(places, size, one.where.box), cut, atoms_.scaled(cut, -1));
+  const Form rest = atoms_.remainder(places, size, one.where.box);
+  one.where.cut(atoms_.scaled(rest, -1), atoms_);
+  return true;
+}
+
 // Equations that tell a reduced variable by digits of what is not reduced, as in k = 5 i mod 64.
 void Builder::solve_digits(Case& one, uint32_t reduced_count) {
   for (const Form& cut : std::vector<Form>(one.where.cuts)) {
@@ -197,7 +203,14 @@ void Builder::solve_digits(Case& one, uint32_t reduced_count) {
     const auto has = [&](const Form& form) {
       return std::find(one.where.cuts.begin(), one.where.cuts.end(), form) != one.where.cuts.end();
     };
-    if (!atoms_.has_compound(cut) || !has(cut) || !has(opposite)) continue;
+    if (!has(cut) || !has(opposite)) continue;
+    if (!atoms_.has_compound(cut)) {
+      const bool units = std::any_of(cut.terms.begin(), cut.terms.end(), [&](const auto& part) {
+        return part.first < reduced_count && (std::abs(part.second) == 1 || one.where.box[part.first].step != 1);
+      });
+      if (!units && cut.terms.size() > 1) solve_multiple(one, cut, reduced_count);
+      continue;
+    }
     int reduced = 0;
     atoms_.for_each_variable(cut, [&](index::AtomId v) { reduced += v < reduced_count; });
     if (reduced != 1 || cut.terms[0].first >= reduced_count || std::abs(cut.terms[0].second) != 1) continue;

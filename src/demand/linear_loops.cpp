@@ -89,9 +89,7 @@ class Linearity {
     switch (made.kind) {
       case TermKind::sum:
       case TermKind::array: return Dependence::linear;
-      case TermKind::product:
-        multiplies_ = true;
-        return linear == 1 ? Dependence::linear : Dependence::other;
+      case TermKind::product: multiplies_ = true; return linear == 1 ? Dependence::linear : Dependence::other;
       case TermKind::reduce: return made.reducer == loops::Reducer::sum ? Dependence::linear : Dependence::other;
       default: return Dependence::other;
     }

@@ -136,7 +136,7 @@ class Needs {
   void count_product(TermId id);
   // Slots of sums and products: after all is known that is needed.
   void need_part(TermId id, const Value& part);
-  bool is_linear(TermId id) const { return tier_ != Tier::floor && counting_ && strict_[id].empty(); }
+  bool feeds_contractions_alone(TermId id) const { return tier_ != Tier::floor && counting_ && strict_[id].empty(); }
   bool is_linear_kind(const Term& made) const {
     return tier_ != Tier::floor &&
            (made.kind == TermKind::sum || made.kind == TermKind::product || made.kind == TermKind::array);
@@ -265,6 +265,7 @@ class Needs {
   void find_consumers();
   bool is_read_here_alone(const Value& value, const Network& network);
   bool reads_each_once(TermId consumer, TermId read);
+  bool is_used_elsewhere(const Value& value, const Network& network);
   void read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
   std::vector<Region> reads_by(TermId consumer, TermId read);
   bool have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b);

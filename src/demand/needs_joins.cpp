@@ -92,19 +92,31 @@ bool Needs::have_elements_in_common(const std::vector<Region>& a, const std::vec
   });
 }
 
-// No two cases of a reduction read the same element.
+// No two networks of a reduction, one for each case and region, read the same element.
 bool Needs::reads_each_once(TermId consumer, TermId read) {
+  constexpr size_t most_networks = 16;
   const Term& made = term(consumer);
-  const uint32_t reduced = uint32_t(made.reduced.size());
-  std::vector<std::vector<Region>> by_case(made.body.size());
-  for (size_t i = 0; i < made.body.size(); ++i) {
-    for (const Region& needed : needed_[consumer])
-      if (const auto where = body_at(made.body[i].where, needed, reduced); where && !where->empty)
-        read_elements(made.body[i].value, *where, read, by_case[i]);
-    for (size_t j = 0; j < i; ++j)
-      if (have_elements_in_common(by_case[i], by_case[j])) return false;
-  }
+  if (made.body.size() == 1 && needed_[consumer].size() == 1) return true;
+  if (made.body.size() * needed_[consumer].size() > most_networks) return false;
+  std::vector<std::vector<Region>> read_by;
+  for (const Case& one : made.body)
+    for (const Region& needed : needed_[consumer]) {
+      const auto where = body_at(one.where, needed, uint32_t(made.reduced.size()));
+      if (!where || where->empty) continue;
+      std::vector<Region> own;
+      read_elements(one.value, *where, read, own);
+      for (const std::vector<Region>& other : read_by)
+        if (have_elements_in_common(own, other)) return false;
+      read_by.push_back(std::move(own));
+    }
   return true;
+}
+
+// Others take it than this network, or other cases of the same sum.
+bool Needs::is_used_elsewhere(const Value& value, const Network& network) {
+  if (uses_[value.term] > 1 || consumers_[value.term].size() > 1) return true;
+  return network.owner != no_term && term(network.owner).kind == TermKind::reduce &&
+         !reads_each_once(network.owner, value.term);
 }
 
 // No other sum takes an element of what is read here, nor another case of this one.
@@ -113,8 +125,7 @@ bool Needs::is_read_here_alone(const Value& value, const Network& network) {
   return std::all_of(consumers_[value.term].begin(), consumers_[value.term].end(), [&](TermId consumer) {
     if (consumer == no_term) return false;
     if (std::find(network.absorbed.begin(), network.absorbed.end(), consumer) != network.absorbed.end()) return true;
-    if (consumer == network.owner)
-      return times_read(network, value.term) == uses_[value.term] || reads_each_once(consumer, value.term);
+    if (consumer == network.owner) return reads_each_once(consumer, value.term);
     // What is needed of it has to be known by now.
     if (term(consumer).kind != TermKind::reduce || network.owner == no_term) return false;
     if (consumer < network.owner && first_user_[consumer] <= network.owner) return false;
@@ -237,7 +248,7 @@ void Needs::absorb(Network& network) {
 void Needs::absorb_own(Network& network) {
   for (size_t i = 0; i < network.factors.size() && network.absorbed.size() < most_absorbed; ++i) {
     const Value value = network.factors[i].value;
-    if (!may_join(value) || uses_[value.term] > 1 || is_needed_anyway(value, network.region)) continue;
+    if (!may_join(value) || is_needed_anyway(value, network.region) || is_used_elsewhere(value, network)) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
     if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
     Network wider = network;

@@ -159,7 +159,7 @@ void Needs::count_sum(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
   if (counting_ && tier_ != Tier::floor && made.reads_data) flat_.push_back(id);
-  if (is_function_of_one(id) && !is_linear(id)) return count_call(id);
+  if (is_function_of_one(id) && !feeds_contractions_alone(id)) return count_call(id);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   if (tier_ == Tier::floor) share_products(id);
   for (const Argument& arg : std::vector<Argument>(made.args)) {
@@ -188,7 +188,7 @@ void Needs::count_product(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
   if (counting_ && tier_ != Tier::floor && made.reads_data) flat_.push_back(id);
-  if (is_function_of_one(id) && !is_linear(id)) return count_call(id);
+  if (is_function_of_one(id) && !feeds_contractions_alone(id)) return count_call(id);
   if (tier_ == Tier::floor) {
     std::vector<Multiplied> factors;
     for (const Argument& arg : made.args) factors.push_back(multiplied(arg.value));
