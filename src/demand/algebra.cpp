@@ -254,6 +254,9 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   if (std::isinf(number) || std::isnan(number)) return Value::of(number);
   if (flat.empty()) return Value::of(number);
   if (flat.size() == 1 && number == 0) return product({flat[0].value}, flat[0].factor, type);
+  if (flat.size() == 1 && number == 1 && flat[0].factor == -1 && flat[0].value.is_element() &&
+      flat[0].value.width == DType::boolean && terms_[flat[0].value.term].kind == TermKind::call)
+    return opposite(flat[0].value);
   std::stable_sort(flat.begin(), flat.end(),
                    [](const Argument& a, const Argument& b) { return comes_before(a.value, b.value); });
   Term term;

@@ -70,6 +70,19 @@ class Algebra {
   std::optional<Value> call_on_factors(F function, const Value& arg, DType type, DType result);
   bool is_hidden(const Value& value) const;  // so low that its exponential vanishes
   bool call_exponential(F function, const Value& arg, const Region& where, Cases& into);
+  // Truths, and numbers that are: see algebra_truths.cpp.
+  std::optional<Value> truth_of(F function, std::span<const Value* const> args, DType type);
+  Value comparison(F function, Value a, Value b, DType type);
+  Value opposite(const Value& truth);
+  std::optional<Value> both(const Value& a, const Value& b);
+  std::optional<Value> hat(const Value& value);
+  bool is_whole(const Value& value, int depth = 0) const;
+  struct Placed {  // factor * element - place
+    Value element;
+    Form place;
+    int64_t factor = 0;
+  };
+  std::optional<Placed> placed(const Value& value);
   void compare(F function, const Value& a, const Value& b, const Region& where, Cases& into);
   // Splits a region by whether a form is at least 0.
   void split(const Form& form, const Region& where, const std::function<void(const Region&, bool)>& visit);

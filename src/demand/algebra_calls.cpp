@@ -222,9 +222,7 @@ bool Algebra::call_choice(std::span<const Value* const> args, DType result, cons
     return true;
   }
   if (args[1]->is_number(0)) {
-    const Value* condition[] = {args[0]};
-    const Value opposite = element_of(Function::logical_not, condition, DType::boolean, DType::boolean);
-    into.push_back({where, product({opposite, *args[2]}, 1, result)});
+    into.push_back({where, product({opposite(*args[0]), *args[2]}, 1, result)});
     return true;
   }
   return false;
@@ -365,7 +363,9 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
       break;
     default: break;
   }
-  Value value = element_of(function, args, type, result);
+  const auto truth = truth_of(function, args, type);
+  if (truth && !truth->is_element()) return put(*truth);
+  Value value = truth ? *truth : element_of(function, args, type, result);
   if (result == DType::boolean && !terms_[value.term].reads_data && enumerate(value, where, into)) return;
   put(std::move(value));
 }

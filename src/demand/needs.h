@@ -133,6 +133,13 @@ class Needs {
   DType vector_type(TermId id) const;
   void count_call(TermId id);
   void count_sum(TermId id);
+  struct Turn {
+    uint32_t coordinate = 0;  // of the rows
+    size_t number = 0, parts = 1;
+  };
+  std::optional<Value> asked_element(const Value& part, double& number);
+  std::vector<Turn> turns_of(TermId id);
+  static Region in_turn(Region region, const Turn& turn);
   void count_product(TermId id);
   // Slots of sums and products: after all is known that is needed.
   void need_part(TermId id, const Value& part);
@@ -210,7 +217,8 @@ class Needs {
     std::vector<TermId> absorbed;  // sums of products that joined
     int distributed = 0;
     bool one_hot = false;
-    bool apart = false;  // a trial: nothing is tried inside of it
+    std::vector<std::pair<Value, Region>> indices;  // by which one-hot factors picked, and where
+    bool apart = false;                             // a trial: nothing is tried inside of it
   };
   struct Results {
     const std::vector<Region>& regions;
@@ -326,6 +334,7 @@ class Needs {
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
   bool makes_products(const Value& part) const;
   bool repeats(const Value& part, const Factor& factor) const;
+  bool picks(const Value& part) const;
   std::vector<Value> parts_of(const Network& network, const Factor& factor);
   Network with_part(const Network& rest, const Value& part);
   double products_of_part(const Network& rest, const Value& part);

@@ -35,8 +35,19 @@ bool Needs::repeats(const Value& part, const Factor& factor) const {
   return !part.is_element() || variables_of(part) != factor.variables || !is_plain(part.at);
 }
 
+// Whether it is zero but at one place that data tell.
+bool Needs::picks(const Value& part) const {
+  if (!part.is_element()) return false;
+  const Term& made = term(part.term);
+  if (made.kind == TermKind::call && made.function == loops::Function::eq) return true;
+  const bool product =
+      made.kind == TermKind::product || (made.kind == TermKind::call && made.function == loops::Function::logical_and);
+  return product &&
+         std::any_of(made.args.begin(), made.args.end(), [&](const Argument& arg) { return picks(arg.value); });
+}
+
 // What is added in a factor, if taking it apart could save products: parts that are products themselves, or, all of
-// them, rows that repeat.
+// them, rows that repeat, or of one place each.
 std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor) {
   const Value& value = factor.value;
   std::vector<Value> parts;
@@ -49,15 +60,24 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor)
     if (value.form.constant != 0) parts.push_back(Value::of(double(value.form.constant)));
     return parts;
   }
+  if (value.is_element() && term(value.term).kind == TermKind::call &&
+      term(value.term).function == loops::Function::logical_or) {
+    algebra_.box = network.region.box;
+    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
+      parts.push_back(algebra_.moved(arg.value, value.at));
+    if (!std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return picks(part); })) parts.clear();
+    return parts;
+  }
   if (!value.is_element() || term(value.term).kind != TermKind::sum) return parts;
   parts_of(value, network.region, parts);
   if (term(value.term).number != 0) parts.push_back(Value::of(term(value.term).number));
   const bool all_repeat =
       std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return repeats(part, factor); });
+  const bool all_pick = std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return picks(part); });
   const bool any_makes =
       uses_[value.term] <= 1 && !factor.formula &&
       std::any_of(parts.begin(), parts.end(), [&](const Value& part) { return makes_products(part); });
-  if (!all_repeat && !any_makes) parts.clear();
+  if (!all_repeat && !all_pick && !any_makes) parts.clear();
   return parts;
 }
 
@@ -102,6 +122,7 @@ double Needs::products_of_all(const std::vector<Network>& networks) {
   std::map<std::pair<TermId, TermId>, Shared> pairs;
   double total = 0;
   for (Network network : networks) {
+    take_one_hot(network);
     absorb(network);
     split_digits(network);
     uint64_t data_variables = 0;

@@ -170,6 +170,7 @@ std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data
 
 // Products of a network by itself, in the cheapest order.
 double Needs::products_of(Network network, bool keep) {
+  take_one_hot(network);
   absorb(network);
   split_digits(network);
   uint64_t data_variables = 0;
@@ -180,6 +181,7 @@ double Needs::products_of(Network network, bool keep) {
 void Needs::price(Network& network, TermId owner, Results& results) {
   if (tier_ == Tier::floor && may_be_zero(network, owner)) return;
   take_one_hot(network);
+  for (const auto& [index, region] : std::exchange(network.indices, {})) need(index, region);
   if (network.one_hot) link(owner, owner, Link::Kind::picked);
   if (distribute(network, owner, results) || take_cases_apart(network, owner, results)) return;
   absorb(network);

@@ -295,7 +295,7 @@ bool Needs::take_scatter(Network& network, size_t i) {
     factor.variables = variables_of(factor.value);
   }
   add_factor(next, body);
-  for (const Value& index : indices) need(index, next.region);
+  for (const Value& index : indices) next.indices.emplace_back(index, next.region);
   next.one_hot = true;
   network = std::move(next);
   return true;
@@ -332,7 +332,7 @@ void Needs::take_one_hot(Network& network) {
         continue;
       if (!is_free(network.region, variable)) continue;
       // coefficient * variable + rest = element
-      need(element, network.region);
+      network.indices.emplace_back(element, network.region);
       const Form rest = atoms_.sum(place.form, Form::variable(variable), -coefficient);
       const Form number = atoms_.data(element.term, element.at, network.region.box[variable].hi + 1);
       std::vector<Form> images;

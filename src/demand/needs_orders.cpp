@@ -522,7 +522,7 @@ uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equatio
 
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed) {
   const double products = Orders{*this, network, inner, keep, transformed}.cheapest();
-  return tier_ == Tier::floor && inner.size() > 2 ? products / orders_of_equal_factors(network, inner) : products;
+  return tier_ != Tier::unfused && inner.size() > 2 ? products / orders_of_equal_factors(network, inner) : products;
 }
 
 }  // namespace lightline::demand

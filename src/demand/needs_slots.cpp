@@ -155,6 +155,56 @@ void Needs::need_part(TermId id, const Value& part) {
   for (const Region& region : std::vector<Region>(strict_[id])) need(part, region);
 }
 
+// The element that a part of a sum, a product, asks to be one number: whoever asks for another is zero then.
+std::optional<Value> Needs::asked_element(const Value& part, double& number) {
+  if (!part.is_element() || term(part.term).kind != TermKind::product) return std::nullopt;
+  for (const Argument& arg : term(part.term).args) {
+    if (!arg.value.is_element() || !picks(arg.value) || term(arg.value.term).kind != TermKind::call) continue;
+    const Term& test = term(arg.value.term);
+    for (size_t i = 0; i < 2; ++i) {
+      if (!test.args[i].value.is_number() || !test.args[1 - i].value.is_element()) continue;
+      number = test.args[i].value.number;
+      return algebra_.moved(algebra_.moved(test.args[1 - i].value, arg.value.at), part.at);
+    }
+  }
+  return std::nullopt;
+}
+
+// Parts of a sum of which at most one is not zero, as a router's experts that are added in turn: in general position
+// each has its share of the rows, and which ones makes no difference.
+std::vector<Needs::Turn> Needs::turns_of(TermId id) {
+  const std::vector<Argument> args = term(id).args;
+  std::vector<Turn> turns(args.size());
+  if (tier_ != Tier::fused || !counting_) return turns;
+  std::map<std::pair<TermId, std::vector<Form>>, std::map<double, std::vector<size_t>>> groups;
+  for (size_t i = 0; i < args.size(); ++i) {
+    double number = 0;
+    const auto element = asked_element(args[i].value, number);
+    if (element && element->at.size() == 1 && element->at[0].is_variable())
+      groups[{element->term, element->at}][number].push_back(i);
+  }
+  for (const auto& [element, by_number] : groups) {
+    size_t turn = 0;
+    for (const auto& [number, parts] : by_number) {
+      for (const size_t i : parts) turns[i] = {element.second[0].terms[0].first, turn, by_number.size()};
+      ++turn;
+    }
+  }
+  return turns;
+}
+
+// Its share of the rows of a region.
+Region Needs::in_turn(Region region, const Turn& turn) {
+  Range& rows = region.box[turn.coordinate];
+  if (!region.is_box() || rows.step != 1) return region;
+  const int64_t first = rows.lo, count = rows.count();
+  rows = {first + count * int64_t(turn.number) / int64_t(turn.parts),
+          first + count * int64_t(turn.number + 1) / int64_t(turn.parts) - 1, 1};
+  region.empty = rows.hi < rows.lo;
+  region.points = -1;
+  return region;
+}
+
 void Needs::count_sum(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
@@ -162,9 +212,14 @@ void Needs::count_sum(TermId id) {
   if (is_function_of_one(id) && !feeds_contractions_alone(id)) return count_call(id);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   if (tier_ == Tier::floor) share_products(id);
-  for (const Argument& arg : std::vector<Argument>(made.args)) {
+  const std::vector<Turn> turns = turns_of(id);
+  const std::vector<Argument> args = made.args;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Argument& arg = args[i];
     const bool product = arg.value.is_element() && term(arg.value.term).kind == TermKind::product;
-    if (!product || uses_[arg.value.term] > 1) {
+    // For the floor it may be zero.
+    const bool may_vanish = product && tier_ == Tier::floor && !is_outer_product(term(arg.value.term));
+    if (!product || uses_[arg.value.term] > 1 || may_vanish) {
       if (product && is_outer_product(term(arg.value.term))) added_.insert(arg.value.term);
       need_part(id, arg.value);
       continue;
@@ -179,7 +234,13 @@ void Needs::count_sum(TermId id) {
     }
     for (const Argument& factor : std::vector<Argument>(term(arg.value.term).args)) {
       algebra_.box = regions[0].box;
-      need_part(id, algebra_.moved(factor.value, arg.value.at));
+      const Value part = algebra_.moved(factor.value, arg.value.at);
+      if (turns[i].parts < 2 || picks(part)) {
+        need_part(id, part);
+        continue;
+      }
+      for (const Region& region : regions)
+        if (const Region own = in_turn(region, turns[i]); !own.empty) need(part, own);
     }
   }
 }

@@ -1,0 +1,177 @@
+// Truths in one spelling: comparisons rather than their negations, an element on the left and its place on the right,
+// `<=` and `>=` of whole numbers, and one equality rather than two comparisons.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "demand/algebra.h"
+
+namespace lightline::demand {
+
+using loops::Function;
+
+namespace {
+
+bool is_equality(Function f) { return f == Function::eq || f == Function::ne; }
+bool is_order(Function f) { return f == Function::lt || f == Function::le || f == Function::gt || f == Function::ge; }
+
+Function opposite_of(Function f) {
+  switch (f) {
+    case Function::eq: return Function::ne;
+    case Function::ne: return Function::eq;
+    case Function::lt: return Function::ge;
+    case Function::ge: return Function::lt;
+    case Function::le: return Function::gt;
+    default: return Function::le;
+  }
+}
+
+// a ? b as b ? a
+Function turned(Function f) {
+  switch (f) {
+    case Function::lt: return Function::gt;
+    case Function::gt: return Function::lt;
+    case Function::le: return Function::ge;
+    case Function::ge: return Function::le;
+    default: return f;
+  }
+}
+
+bool is_whole_number(double number) { return number == std::floor(number) && std::abs(number) < 0x1p53; }
+
+}  // namespace
+
+bool Algebra::is_whole(const Value& value, int depth) const {
+  constexpr int most_depth = 4;
+  if (value.is_position()) return value.denominator == 1;
+  if (value.is_number()) return is_whole_number(value.number);
+  const Term& made = terms_[value.term];
+  if (bounds_of(value).whole || (made.kind != TermKind::call && is_integer(made.type))) return true;
+  return made.kind == TermKind::sum && is_whole_number(made.number) && depth < most_depth &&
+         std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+           return is_whole_number(arg.factor) && is_whole(arg.value, depth + 1);
+         });
+}
+
+// Of element - place, a whole number, both apart.
+std::optional<Algebra::Placed> Algebra::placed(const Value& value) {
+  if (!value.is_element() || terms_[value.term].kind != TermKind::sum || !is_whole(value)) return std::nullopt;
+  const Term made = terms_[value.term];
+  Placed result;
+  result.place = Form::of(-int64_t(made.number));
+  for (const Argument& arg : made.args) {
+    const Value part = moved(arg.value, value.at);
+    if (part.is_position()) {
+      result.place = atoms_.sum(result.place, part.form, -int64_t(arg.factor));
+      continue;
+    }
+    if (result.factor != 0 || std::abs(arg.factor) != 1) return std::nullopt;
+    result.element = part;
+    result.factor = int64_t(arg.factor);
+  }
+  if (result.factor == 0) return std::nullopt;
+  return result;
+}
+
+Value Algebra::comparison(Function function, Value a, Value b, DType type) {
+  if (!a.is_element() && b.is_element()) {
+    std::swap(a, b);
+    function = turned(function);
+  }
+  const auto place_of = [](const Value& value) {
+    return value.is_number() ? Form::of(int64_t(value.number)) : value.form;
+  };
+  if (a.is_element() && !b.is_element() && is_whole(a) && is_whole(b)) {
+    Form place = place_of(b);
+    if (const auto apart = placed(a)) {  // factor * element - own place ? place
+      a = apart->element;
+      place = atoms_.scaled(atoms_.sum(place, apart->place), apart->factor);
+      if (apart->factor < 0) function = turned(function);
+    }
+    if (function == Function::lt || function == Function::gt) {
+      place.constant += function == Function::lt ? -1 : 1;
+      function = function == Function::lt ? Function::le : Function::ge;
+    }
+    // |w| <= 0
+    const Term& made = terms_[a.term];
+    const bool none = place == Form{} && (function == Function::le || is_equality(function));
+    if (none && made.kind == TermKind::call && made.function == Function::abs && is_whole(made.args[0].value))
+      return comparison(function == Function::ne ? function : Function::eq, moved(Value(made.args[0].value), a.at),
+                        Value::of(0), type);
+    b = place.terms.empty() ? Value::of(double(place.constant)) : Value::position(place);
+  }
+  const Value* args[] = {&a, &b};
+  return element_of(function, args, type, DType::boolean);
+}
+
+Value Algebra::opposite(const Value& truth) {
+  if (truth.is_number()) return Value::of(truth.number == 0);
+  const Term made = terms_[truth.term];
+  if (made.kind == TermKind::call) {
+    std::vector<Value> args;
+    for (const Argument& arg : made.args) args.push_back(moved(arg.value, truth.at));
+    if (made.function == Function::logical_not && args[0].width == DType::boolean) return args[0];
+    const bool whole = is_order(made.function) && is_whole(args[0]) && is_whole(args[1]);
+    if (is_equality(made.function) || whole) return comparison(opposite_of(made.function), args[0], args[1], made.type);
+  }
+  const Value* args[] = {&truth};
+  return element_of(Function::logical_not, args, DType::boolean, DType::boolean);
+}
+
+// e <= p and e >= p
+std::optional<Value> Algebra::both(const Value& a, const Value& b) {
+  if (!a.is_element() || !b.is_element()) return std::nullopt;
+  const Term &one = terms_[a.term], &other = terms_[b.term];
+  if (one.kind != TermKind::call || other.kind != TermKind::call || one.args.size() != 2 || other.args.size() != 2)
+    return std::nullopt;
+  if ((one.function != Function::le || other.function != Function::ge) &&
+      (one.function != Function::ge || other.function != Function::le))
+    return std::nullopt;
+  const DType type = one.type;
+  std::array<Value, 2> first, second;
+  for (size_t i = 0; i < 2; ++i) first[i] = moved(Value(one.args[i].value), a.at);
+  for (size_t i = 0; i < 2; ++i) second[i] = moved(Value(terms_[b.term].args[i].value), b.at);
+  if (!(first[0] == second[0]) || !(first[1] == second[1])) return std::nullopt;
+  return comparison(Function::eq, first[0], first[1], type);
+}
+
+// max(0, 1 - |w|) of a whole number: whether it is 0.
+std::optional<Value> Algebra::hat(const Value& value) {
+  if (!value.is_element()) return std::nullopt;
+  const Term& made = terms_[value.term];
+  if (made.kind != TermKind::sum || made.number != 1 || made.args.size() != 1 || made.args[0].factor != -1)
+    return std::nullopt;
+  const Value inner = moved(Value(made.args[0].value), value.at);
+  if (!inner.is_element()) return std::nullopt;
+  const Term& size = terms_[inner.term];
+  if (size.kind != TermKind::call || size.function != Function::abs || !is_whole(size.args[0].value))
+    return std::nullopt;
+  const DType type = size.type;
+  return comparison(Function::eq, moved(Value(size.args[0].value), inner.at), Value::of(0), type);
+}
+
+std::optional<Value> Algebra::truth_of(Function function, std::span<const Value* const> args, DType type) {
+  switch (function) {
+    case Function::logical_not:
+      return args[0]->is_element() && args[0]->width == DType::boolean ? std::optional(opposite(*args[0]))
+                                                                       : std::nullopt;
+    case Function::logical_and: return both(*args[0], *args[1]);
+    case Function::max:
+    case Function::fmax:
+      for (size_t i = 0; i < 2; ++i)
+        if (args[i]->is_number(0)) return hat(*args[1 - i]);
+      return std::nullopt;
+    case Function::eq:
+    case Function::ne:
+      for (size_t i = 0; i < 2; ++i) {  // a truth that is, or is not, 0 or 1
+        if (!args[i]->is_number() || !args[1 - i]->is_element() || args[1 - i]->width != DType::boolean) continue;
+        if (args[i]->number != 0 && args[i]->number != 1) break;
+        const bool kept = (function == Function::eq) == (args[i]->number == 1);
+        return kept ? *args[1 - i] : opposite(*args[1 - i]);
+      }
+      return comparison(function, *args[0], *args[1], type);
+    default: return is_order(function) ? std::optional(comparison(function, *args[0], *args[1], type)) : std::nullopt;
+  }
+}
+
+}  // namespace lightline::demand
