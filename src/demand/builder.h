@@ -106,6 +106,7 @@ class Builder {
   bool scatter_by_formula(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
   bool solve_equations(Case& one, uint32_t reduced_count);
   bool solve_multiple(Case& one, const Form& equation, uint32_t reduced_count);
+  void take_digits_apart(std::vector<Case>& body, uint32_t reduced_count);
   void solve_digits(Case& one, uint32_t reduced_count);
   void replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite);
   Cases places_that_are_known(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets,

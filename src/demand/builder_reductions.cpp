@@ -140,8 +140,10 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
   std::erase_if(
       body, [&](const Case& one) { return (none && one.value.is_number(*none)) || (any_high && is_low(one.value)); });
   if (body.empty()) return picks ? Cases{{everywhere, Value::of(0)}} : Cases{{everywhere, Value::of(none.value_or(0))}};
-  if (!picks)
+  if (!picks) {
+    take_digits_apart(body, count);
     for (Case& one : body) solve_digits(one, count);
+  }
 
   // Regions of the free variables in which the same cases take part.
   const std::vector<Form> shift = shifted_down(space.box.size(), count);

@@ -196,6 +196,55 @@ bool Builder::solve_multiple(Case& one, const Form& equation, uint32_t reduced_c
   return true;
 }
 
+// Equations with digits of a reduced variable, as an index table that is written as a formula makes them: apart for
+// each range of it in which the digits are no more than sums.
+void Builder::take_digits_apart(std::vector<Case>& body, uint32_t reduced_count) {
+  constexpr int64_t most_pieces = 64;
+  const auto find = [&](const Case& one, uint32_t& variable, const index::Atom*& digit) {
+    for (const Form& cut : one.where.cuts) {
+      if (!atoms_.has_compound(cut)) continue;
+      const Form opposite = atoms_.scaled(cut, -1);
+      if (std::find(one.where.cuts.begin(), one.where.cuts.end(), opposite) == one.where.cuts.end()) continue;
+      for (const auto& [id, coefficient] : cut.terms) {
+        if (index::is_variable(id) || atoms_[id].kind == index::Atom::Kind::data) continue;
+        const Form& of = atoms_[id].of;
+        if (of.terms.size() != 1 || of.terms[0].first >= reduced_count || of.terms[0].second != 1) continue;
+        const Range& range = one.where.box[of.terms[0].first];
+        if (range.step != 1 || range.count() > most_pieces * atoms_[id].by) continue;
+        variable = of.terms[0].first;
+        digit = &atoms_[id];
+        return true;
+      }
+    }
+    return false;
+  };
+  for (size_t i = 0; i < body.size() && body.size() <= size_t(most_pieces); ++i) {
+    uint32_t variable = 0;
+    const index::Atom* digit = nullptr;
+    if (!find(body[i], variable, digit)) continue;
+    const Case whole = body[i];
+    const int64_t by = digit->by, shift = digit->of.constant;
+    const Range range = whole.where.box[variable];
+    std::vector<Form> same;
+    for (size_t v = 0; v < whole.where.box.size(); ++v) same.push_back(Form::variable(index::AtomId(v)));
+    std::vector<Case> pieces;
+    for (int64_t lo = range.lo; lo <= range.hi;) {
+      const int64_t hi = std::min(range.hi, (floor_div(lo + shift, by) + 1) * by - shift - 1);
+      Case piece = whole;
+      piece.where.box[variable] = {lo, hi, 1};
+      for (const Form& cut : std::exchange(piece.where.cuts, {}))
+        piece.where.cut(atoms_.compose(cut, same, piece.where.box), atoms_);
+      algebra_.box = piece.where.box;
+      piece.value = algebra_.moved(piece.value, same);
+      if (!piece.where.empty) pieces.push_back(std::move(piece));
+      lo = hi + 1;
+    }
+    body.erase(body.begin() + int64_t(i));
+    body.insert(body.begin() + int64_t(i), pieces.begin(), pieces.end());
+    --i;  // there may be other digits
+  }
+}
+
 // Equations that tell a reduced variable by digits of what is not reduced, as in k = 5 i mod 64.
 void Builder::solve_digits(Case& one, uint32_t reduced_count) {
   for (const Form& cut : std::vector<Form>(one.where.cuts)) {
