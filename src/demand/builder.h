@@ -60,6 +60,8 @@ class Builder {
   void statement(const loops::Opaque& node);
   void statement(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
+  // The statement, and whether anything was given up on the way.
+  void visit(const loops::Statement& statement, uint32_t id);
   void define(loops::ArrayId array, Cases cases);
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
@@ -117,6 +119,8 @@ class Builder {
   std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
   std::vector<Form> counter_forms_;                    // in the space of the statement at hand
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
+  bool assumes_ = false;                               // something of data, in the statement at hand
+  std::vector<Range> domain_;                          // of the reduction at hand
   std::vector<Hull> hulls_;                            // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
   std::vector<bool> is_view_;                          // by array

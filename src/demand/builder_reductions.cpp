@@ -115,6 +115,7 @@ bool decides(Reducer reducer, const Value& value) {
 
 Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType type) {
   const uint32_t count = space.reduced;
+  domain_.assign(space.box.begin(), space.box.begin() + count);
   Region everywhere;
   everywhere.box.assign(space.box.begin() + count, space.box.end());
   for (const Range& range : everywhere.box) everywhere.empty |= range.hi < range.lo;
@@ -195,7 +196,7 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
       members.push_back(std::move(one));
     }
     if (members.empty()) {
-      result.push_back({cell.where, Value::of(none.value_or(0))});
+      result.push_back({cell.where, Value::of(picks ? 0 : none.value_or(0))});
       continue;
     }
     Value value = reduced_cell(reducer, std::move(members), count, cell.where, type);
@@ -394,7 +395,8 @@ void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
 }
 
 Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type) {
-  if (reducer != Reducer::argmax && reducer != Reducer::argmin) straighten(body, reduced);
+  const bool picks = reducer == Reducer::argmax || reducer == Reducer::argmin;
+  if (!picks) straighten(body, reduced);
   // Reduced variables in the order in which they appear; those that never do only repeat.
   std::vector<int> place(reduced, -1);
   std::vector<uint32_t> order;
@@ -405,6 +407,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
       order.push_back(variable);
     });
   };
+  for (uint32_t r = 0; r < reduced && picks; ++r) see(Form::variable(r));  // positions count in the order that is given
   for (const Case& one : body) {
     if (one.value.is_position()) see(one.value.form);
     for (const Form& form : one.value.at) see(form);
@@ -415,7 +418,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
     if (place[r] >= 0) continue;
     const bool same = std::all_of(body.begin(), body.end(),
                                   [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
-    if (same && reducer != Reducer::prod && reducer != Reducer::argmax && reducer != Reducer::argmin) {
+    if (same && reducer != Reducer::prod) {
       repeats *= double(body[0].where.box[r].count());
       continue;
     }
@@ -445,7 +448,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
       range.hi = std::max(range.hi, one.where.box[r].hi);
       range.step = one.where.box[r] == body[0].where.box[r] ? range.step : 1;
     }
-    term.reduced.push_back(range);
+    term.reduced.push_back(picks ? domain_[r] : range);
   }
   std::vector<Form> free;
   for (const Case& one : body) {

@@ -255,6 +255,8 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
     if (region.empty) return;
     term.body.push_back({region, *values[0]});
     parts.indices.push_back(std::move(at));
+    std::vector<Value>& places = parts.places.emplace_back();
+    for (size_t d = 0; d < shape.size(); ++d) places.push_back(*values[d + 1]);
   });
   for (uint32_t r = 0; r < reduced_count; ++r) term.reduced.push_back(space.box[r]);
   for (size_t d = 0; d < shape.size(); ++d) {

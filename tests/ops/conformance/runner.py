@@ -18,7 +18,7 @@ from lightline_under_test import ROOT, SEED
 
 from lightline.tensor_files import write_safetensors
 
-BACKENDS = ("interpreter", "c")
+BACKENDS = ("interpreter", "normal", "c")
 Tolerance = tuple[float, float]  # absolute, relative
 
 
