@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "demand/hulls.h"
-
 namespace lightline::demand {
 namespace {
 
@@ -224,7 +222,7 @@ bool NormalLayout::is_spelled(loops::ArrayId array) {
   const loops::Array& declared = form_.program->arrays[array];
   bool spelled = !form_.complete[array];
   double wanted = 1, found = 0;
-  for (const Range& range : array_hulls_[array]) wanted *= double(range.count());
+  for (const Range& range : array_hulls_[array].ranges) wanted *= double(range.count());
   const std::vector<Range> box(declared.shape.size(), index::anything);
   for (const Case& one : form_.arrays[array]) {
     if (spelled) break;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "demand/hulls.h"
 #include "demand/normal_form.h"
 
 namespace lightline::demand {
@@ -89,7 +90,7 @@ class NormalLayout {
   std::vector<bool> tainted_;    // by term: it can not be written, or is made of what can not
   std::vector<int8_t> spelled_;  // by array: not known yet (-1), no, yes
   mutable std::unordered_map<const Case*, bool> live_;
-  std::vector<std::vector<Range>> array_hulls_;
+  std::vector<Hull> array_hulls_;
   std::vector<loops::ArrayId> wanted_;
   std::vector<TermId> order_;
   std::vector<bool> needed_;
