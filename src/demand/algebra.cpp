@@ -114,8 +114,15 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
                               const std::function<void(const Region&, std::span<const Value* const>)>& visit) {
   std::vector<const Value*> values(lists.size());
   size_t left = most_cases * 4;
+  bool refused = false;
+  const auto is_affordable = [&](int64_t meetings) {
+    meetings_left -= std::min(meetings, meetings_left);
+    if (meetings_left == 0 && !std::exchange(refused, true))
+      given_up.push_back("cases of expressions that meet more often than is tried");
+    return meetings_left > 0;
+  };
   const auto from = [&](const auto& self, size_t depth, const Region& where) -> void {
-    if (where.empty || left == 0) return;
+    if (where.empty || left == 0 || refused) return;
     if (depth == lists.size()) {
       if (--left == 0) given_up.push_back("an expression in more parts than are told apart");
       visit(where, values);
@@ -124,11 +131,15 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
     const Cases& cases = *lists[depth];
     for (const Case& one : cases) {
       values[depth] = &one.value;
-      if (depth == 0 || &one.where == &where || one.where == where)
+      if (depth == 0 || &one.where == &where || one.where == where) {
         self(self, depth + 1, one.where);
-      else if (const Region both = index::intersection(where, one.where, atoms_);
-               !both.empty && (both.cuts.size() < 2 || !index::has_no_points(both, atoms_)))
-        self(self, depth + 1, both);
+        continue;
+      }
+      if (!is_affordable(1)) return;
+      const Region both = index::intersection(where, one.where, atoms_);
+      if (both.empty) continue;
+      if (both.cuts.size() >= 2 && (!is_affordable(16) || index::has_no_points(both, atoms_))) continue;
+      self(self, depth + 1, both);
     }
   };
   if (std::any_of(lists.begin(), lists.end(), [](const Cases* cases) { return cases->empty(); })) return;

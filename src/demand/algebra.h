@@ -55,6 +55,8 @@ class Algebra {
   std::vector<Range> box;
   // Of points that may be evaluated in all.
   int64_t budget = 1 << 21;
+  // Of pairs of cases that may be held against each other in all.
+  int64_t meetings_left = 1 << 21;
   std::vector<std::string> given_up;  // what was beyond it
 
  private:

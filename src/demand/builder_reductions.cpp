@@ -62,6 +62,23 @@ Region free_part(const Region& region, uint32_t reduced, std::span<const Form> s
   return result;
 }
 
+// The ranges of free variables are those of the cell, so a cut of these alone stays one.
+void cut_in_cell(Region& region, const Form& form, uint32_t reduced, const Atoms& atoms) {
+  if (has_below(form, reduced, atoms)) return region.cut(form, atoms);
+  const Range values = atoms.range(form, region.box);
+  region.empty |= values.hi < 0;
+  if (values.lo < 0) region.cuts.insert(std::lower_bound(region.cuts.begin(), region.cuts.end(), form), form);
+}
+
+// Cuts that have a reduced variable; the ranges of a cell may decide them.
+void keep_cuts_of_reduced(Region& region, uint32_t reduced, Atoms& atoms) {
+  std::vector<Form> same;
+  for (size_t v = 0; v < region.box.size() && !region.cuts.empty(); ++v)
+    same.push_back(Form::variable(index::AtomId(v)));
+  for (const Form& cut : std::exchange(region.cuts, {}))
+    if (has_below(cut, reduced, atoms)) cut_in_cell(region, atoms.compose(cut, same, region.box), reduced, atoms);
+}
+
 // Variables of a space, moved down by the reduced ones before them.
 std::vector<Form> shifted_down(size_t size, uint32_t reduced) {
   std::vector<Form> shift(size);
@@ -191,9 +208,9 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
     std::vector<Case> members;
     for (const size_t i : cell.cases) {
       Case one = body[i];
-      std::erase_if(one.where.cuts, [&](const Form& cut) { return !has_below(cut, count, atoms_); });
       for (size_t v = count; v < one.where.box.size(); ++v) one.where.box[v] = cell.where.box[v - count];
-      members.push_back(std::move(one));
+      keep_cuts_of_reduced(one.where, count, atoms_);
+      if (!one.where.empty) members.push_back(std::move(one));
     }
     if (members.empty()) {
       result.push_back({cell.where, Value::of(picks ? 0 : none.value_or(0))});
@@ -387,16 +404,18 @@ void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
       one.where.box[r] =
           sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
       std::vector<Form> cuts = std::exchange(one.where.cuts, {});
-      for (const Form& cut : cuts) one.where.cut(atoms_.compose(cut, images, one.where.box), atoms_);
+      for (const Form& cut : cuts) cut_in_cell(one.where, atoms_.compose(cut, images, one.where.box), reduced, atoms_);
       algebra_.box = one.where.box;
       one.value = algebra_.moved(one.value, images);
     }
   }
+  std::erase_if(body, [](const Case& one) { return one.where.empty; });  // the new ranges may decide a cut
 }
 
 Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type) {
   const bool picks = reducer == Reducer::argmax || reducer == Reducer::argmin;
   if (!picks) straighten(body, reduced);
+  if (body.empty()) return Value::of(neutral(reducer).value_or(0));
   // Reduced variables in the order in which they appear; those that never do only repeat.
   std::vector<int> place(reduced, -1);
   std::vector<uint32_t> order;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,25 @@ inline std::string difference_of_meaning(const loops::Program& program, const No
       return fmt::format("{}: {}", program.arrays[program.outputs[i].array].name, comparison.reason);
   }
   return "";
+}
+
+struct Meaning {
+  std::string fault;   // empty if there is none
+  std::string text;    // of the normal form
+  size_t spelled = 0;  // statements that stay as they are
+};
+
+// Makes the normal form, prints it, reads it again and runs it. The values of `known` inputs are given to it.
+inline Meaning meaning_of_normal_form(const loops::Program& program, const std::vector<Tensor>& inputs,
+                                      const std::set<loops::ArrayId>& known = {}) {
+  KnownValues values;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (known.contains(program.inputs[i])) values[program.inputs[i]] = &inputs[i];
+  const Normalised made = normalised(program, values);
+  if (!made.fault.empty()) return {made.fault, "", 0};
+  Meaning result{difference_of_meaning(program, made.normal, inputs), to_text(made.normal, program), 0};
+  for (const StatementFact& fact : made.normal.facts) result.spelled += fact.origin == Origin::spelled;
+  return result;
 }
 
 }  // namespace lightline::demand::testing
