@@ -183,7 +183,10 @@ ExprId NormalWriter::formula(TermId id, std::span<const Form> at, const Scope& s
   ExprId args[3] = {loops::none, loops::none, loops::none};
   for (size_t i = 0; i < term.args.size(); ++i) {
     const bool condition = term.function == Function::select && i == 0;
-    args[i] = value(moved(term.args[i].value, at, scope), condition ? DType::boolean : term.type, scope);
+    const Value arg = moved(term.args[i].value, at, scope);
+    args[i] = value(arg, condition ? DType::boolean : term.type, scope);
+    if (arg.is_number() && term.type == DType::c64 && term.args.size() == 1)  // a literal alone is none
+      args[i] = out_.program.cast(DType::c64, args[i]);
   }
   return out_.program.call(term.function, args[0], args[1], args[2]);
 }

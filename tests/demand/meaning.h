@@ -61,6 +61,29 @@ inline Normalised normalised(const loops::Program& program, const KnownValues& k
   return result;
 }
 
+// Data are taken to be finite: infinities are those that the program spells. Says whether there were others.
+inline bool make_finite(std::vector<Tensor>& inputs) {
+  bool found = false;
+  for (Tensor& input : inputs)
+    for (int64_t e = 0; is_float(input.dtype()) && e < input.size(); ++e)
+      if (const double number = input.get_f64(e); !std::isfinite(number)) {
+        input.set_f64(e, number > 0 ? 1.25 : number < 0 ? -1.5 : 0.75);
+        found = true;
+      }
+  return found;
+}
+
+inline std::string difference_of_meaning(const loops::Program& program, const NormalProgram& normal,
+                                         const std::vector<Tensor>& inputs);
+
+// What is wrong with the normal form for inputs that may be infinite.
+inline std::string difference_for_finite_inputs(const loops::Program& program, const NormalProgram& normal,
+                                                const std::vector<Tensor>& inputs) {
+  const std::string difference = difference_of_meaning(program, normal, inputs);
+  std::vector<Tensor> finite = copies(inputs);
+  return difference.empty() || !make_finite(finite) ? difference : difference_of_meaning(program, normal, finite);
+}
+
 // What is wrong with the normal form, as far as these inputs tell.
 inline std::string difference_of_meaning(const loops::Program& program, const NormalProgram& normal,
                                          const std::vector<Tensor>& inputs) {
