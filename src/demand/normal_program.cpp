@@ -156,7 +156,7 @@ std::string to_text(const NormalProgram& normal, const loops::Program& original)
       program.comments.push_back({++line, true, std::move(text)});
       if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
         self(self, repeat->body);
-        ++line;
+        line += 2;  // yield, and the end
       }
     }
   };

@@ -22,6 +22,17 @@ std::vector<Form> identity(size_t count, size_t first = 0) {
   return forms;
 }
 
+loops::Function joining(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::prod: return loops::Function::mul;
+    case Reducer::max: return loops::Function::max;
+    case Reducer::min: return loops::Function::min;
+    case Reducer::any: return loops::Function::logical_or;
+    case Reducer::all: return loops::Function::logical_and;
+    default: return loops::Function::add;
+  }
+}
+
 }  // namespace
 
 void NormalWriter::write(TermId id) {
@@ -110,9 +121,39 @@ loops::Compute NormalWriter::reduction(TermId id, ArrayId array, const Scope& sc
     node.accumulator = term.type;
   }
   const bool picks = term.reducer == Reducer::argmax || term.reducer == Reducer::argmin;
-  node.body =
-      count == 0 && picks ? literal(0, DType::i64) : choice(term.body, scope, neutral(term), compute_type(term.type));
+  if (count == 0 && picks) {
+    node.body = literal(0, DType::i64);
+    return node;
+  }
+  for (const Cases& layer : layers(term.body, scope)) {
+    const ExprId part = choice(layer, scope, neutral(term), compute_type(term.type));
+    node.body = node.body == loops::none ? part : out_.program.call(joining(term.reducer), node.body, part);
+  }
   return node;
+}
+
+// The cases of a reduction may share points, where a scatter sends several elements to one place: lists of disjoint
+// ones, that are combined.
+std::vector<Cases> NormalWriter::layers(const Cases& cases, const Scope& scope) {
+  std::vector<Cases> found;
+  const auto inside = [&](Region region) {
+    for (size_t v = 0; v < region.box.size(); ++v)
+      if (region.box[v] == index::anything) region.box[v] = scope.ranges[v];
+    return region;
+  };
+  const auto are_disjoint = [&](const Case& a, const Case& b) {
+    const Region both = index::intersection(inside(a.where), inside(b.where), terms_.atoms());
+    return both.empty || index::has_no_points(both, terms_.atoms());
+  };
+  for (const Case& one : cases) {
+    auto layer = found.begin();
+    while (layer != found.end() &&
+           !std::all_of(layer->begin(), layer->end(), [&](const Case& other) { return are_disjoint(one, other); }))
+      ++layer;
+    if (layer == found.end()) layer = found.emplace(found.end());
+    layer->push_back(one);
+  }
+  return found.empty() ? std::vector<Cases>{{}} : found;
 }
 
 void NormalWriter::write_reduction(TermId id) {

@@ -85,6 +85,7 @@ class NormalWriter {
   loops::Compute step(TermId id, loops::ArrayId array, loops::IndexId counter, NormalLayout::Step step);
   loops::ArrayId operand(loops::ArrayId array, const Cases& cases, TermId of);
   std::optional<double> neutral(const Term& term) const;
+  std::vector<Cases> layers(const Cases& cases, const Scope& scope);
 
   NormalForm& form_;
   const NormalLayout& layout_;

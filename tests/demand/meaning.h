@@ -56,8 +56,13 @@ inline Normalised normalised(const loops::Program& program, const KnownValues& k
     return result;
   }
   const std::string text = to_text(result.normal, program);
-  const auto again = loops::parse_and_verify(text, "normal");
-  if (!again.ok()) result.fault = to_string(again.error()) + "\n" + text;
+  auto again = loops::parse_and_verify(text, "normal");
+  if (!again.ok()) {
+    result.fault = to_string(again.error()) + "\n" + text;
+    return result;
+  }
+  again->comments.clear();
+  result.normal.program = std::move(*again);  // what was read again is what runs
   return result;
 }
 
@@ -73,20 +78,9 @@ inline bool make_finite(std::vector<Tensor>& inputs) {
   return found;
 }
 
-inline std::string difference_of_meaning(const loops::Program& program, const NormalProgram& normal,
-                                         const std::vector<Tensor>& inputs);
-
-// What is wrong with the normal form for inputs that may be infinite.
-inline std::string difference_for_finite_inputs(const loops::Program& program, const NormalProgram& normal,
-                                                const std::vector<Tensor>& inputs) {
-  const std::string difference = difference_of_meaning(program, normal, inputs);
-  std::vector<Tensor> finite = copies(inputs);
-  return difference.empty() || !make_finite(finite) ? difference : difference_of_meaning(program, normal, finite);
-}
-
 // What is wrong with the normal form, as far as these inputs tell.
-inline std::string difference_of_meaning(const loops::Program& program, const NormalProgram& normal,
-                                         const std::vector<Tensor>& inputs) {
+inline std::string difference_for(const loops::Program& program, const NormalProgram& normal,
+                                  const std::vector<Tensor>& inputs) {
   const auto expected = loops::interpret(program, copies(inputs));
   if (!expected.ok()) return "";  // nothing to compare with
   const auto actual = loops::interpret(normal.program, copies(inputs));
@@ -110,6 +104,14 @@ inline std::string difference_of_meaning(const loops::Program& program, const No
       return fmt::format("{}: {}", program.arrays[program.outputs[i].array].name, comparison.reason);
   }
   return "";
+}
+
+// The same, where inputs that are infinite show nothing that finite ones do not.
+inline std::string difference_of_meaning(const loops::Program& program, const NormalProgram& normal,
+                                         const std::vector<Tensor>& inputs) {
+  const std::string difference = difference_for(program, normal, inputs);
+  std::vector<Tensor> finite = copies(inputs);
+  return difference.empty() || !make_finite(finite) ? difference : difference_for(program, normal, finite);
 }
 
 struct Meaning {
