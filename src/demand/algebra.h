@@ -56,7 +56,7 @@ class Algebra {
   // Of points that may be evaluated in all.
   int64_t budget = 1 << 21;
   // Of pairs of cases that may be held against each other in all.
-  int64_t meetings_left = 1 << 19;
+  int64_t meetings_left = 1 << 18;
   std::vector<std::string> given_up;  // what was beyond it
 
  private:

@@ -75,7 +75,6 @@ class Builder {
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
   std::optional<Value> with_what_leaves(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                         const Region& cell, DType type);
-  void straighten(std::vector<Case>& body, uint32_t reduced);
   Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
   std::optional<Form> every_so_often(const Case& one, uint32_t reduced, const Region& cell);
   std::optional<Value> closed_form(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
@@ -100,8 +99,11 @@ class Builder {
   bool reads_array(loops::ExprId id, loops::ArrayId array) const;
   bool depends_on(const Value& value, const std::vector<TermId>& terms, std::unordered_map<TermId, bool>& seen) const;
 
-  // ---- scatters ----
+  // ---- reduced variables, scatters ----
   bool scatter_by_formula(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
+  void cut_in_cell(Region& region, const Form& form, uint32_t reduced_count) const;
+  void keep_cuts_of_reduced(Region& region, uint32_t reduced_count);
+  void straighten(std::vector<Case>& body, uint32_t reduced);
   bool solve_equations(Case& one, uint32_t reduced_count);
   void solve_digits(Case& one, uint32_t reduced_count);
   void replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite);

@@ -62,23 +62,6 @@ Region free_part(const Region& region, uint32_t reduced, std::span<const Form> s
   return result;
 }
 
-// The ranges of free variables are those of the cell, so a cut of these alone stays one.
-void cut_in_cell(Region& region, const Form& form, uint32_t reduced, const Atoms& atoms) {
-  if (has_below(form, reduced, atoms)) return region.cut(form, atoms);
-  const Range values = atoms.range(form, region.box);
-  region.empty |= values.hi < 0;
-  if (values.lo < 0) region.cuts.insert(std::lower_bound(region.cuts.begin(), region.cuts.end(), form), form);
-}
-
-// Cuts that have a reduced variable; the ranges of a cell may decide them.
-void keep_cuts_of_reduced(Region& region, uint32_t reduced, Atoms& atoms) {
-  std::vector<Form> same;
-  for (size_t v = 0; v < region.box.size() && !region.cuts.empty(); ++v)
-    same.push_back(Form::variable(index::AtomId(v)));
-  for (const Form& cut : std::exchange(region.cuts, {}))
-    if (has_below(cut, reduced, atoms)) cut_in_cell(region, atoms.compose(cut, same, region.box), reduced, atoms);
-}
-
 // Variables of a space, moved down by the reduced ones before them.
 std::vector<Form> shifted_down(size_t size, uint32_t reduced) {
   std::vector<Form> shift(size);
@@ -209,7 +192,7 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
     for (const size_t i : cell.cases) {
       Case one = body[i];
       for (size_t v = count; v < one.where.box.size(); ++v) one.where.box[v] = cell.where.box[v - count];
-      keep_cuts_of_reduced(one.where, count, atoms_);
+      keep_cuts_of_reduced(one.where, count);
       if (!one.where.empty) members.push_back(std::move(one));
     }
     if (members.empty()) {
@@ -380,36 +363,6 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
   const Value value = reduction_term(reducer, std::move(body), reduced, type);
   if (empty_somewhere && value.is_element()) terms_.at(value.term).infinite = true;
   return value;
-}
-
-// Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.
-void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
-  for (uint32_t r = 0; r < reduced; ++r) {
-    const bool same = std::all_of(body.begin(), body.end(),
-                                  [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
-    const Range range = body[0].where.box[r];
-    if (!same || range.step != 1) continue;
-    const Form* found = nullptr;
-    for (const Case& one : body)
-      for (const Form& form : one.value.at)
-        if (found == nullptr && form.coefficient(r) != 0) found = &form;
-    if (found == nullptr || found->terms.size() != 1) continue;
-    const int64_t sign = found->coefficient(r), shift = found->constant;
-    if ((sign != 1 && sign != -1) || (sign == 1 && shift == 0)) continue;
-    // new = sign * old + shift
-    std::vector<Form> images;
-    for (size_t v = 0; v < body[0].where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
-    images[r] = {-sign * shift, {{r, sign}}};
-    for (Case& one : body) {
-      one.where.box[r] =
-          sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
-      std::vector<Form> cuts = std::exchange(one.where.cuts, {});
-      for (const Form& cut : cuts) cut_in_cell(one.where, atoms_.compose(cut, images, one.where.box), reduced, atoms_);
-      algebra_.box = one.where.box;
-      one.value = algebra_.moved(one.value, images);
-    }
-  }
-  std::erase_if(body, [](const Case& one) { return one.where.empty; });  // the new ranges may decide a cut
 }
 
 Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type) {

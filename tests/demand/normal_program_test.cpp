@@ -183,6 +183,48 @@ TEST(NormalProgram, OpaqueOperatorsScattersAndTables) {
   })");
 }
 
+// A case that the ranges of a reduction show to be empty takes no part in it.
+TEST(NormalProgram, CasesThatRangesDecide) {
+  const std::string text = written(R"(program p(x: f32[6, 4], w: f32[7, 3]) -> (y) {
+    y: f32[6, 3] = for i, j: sum k in 4: if(k >= 3, x[i, k - 3 | 0], 0) * if(k mod 2 == 0, w[k, j], 0)
+  })");
+  EXPECT_TRUE(has(text, "y: f32[6, 3] = for i, j: 0.0\n")) << text;
+}
+
+// Several elements that a scatter sends to one place are added there, also where they are elements of one term.
+TEST(NormalProgram, ElementsThatMeetInOnePlace) {
+  const Checked checked = expect_same(R"(program p(x: f32[7, 8]) -> (y) {
+    y: f32[4, 5] = scatter sum k in 7, l in 8 into 0: [3 - abs(3 - abs(k - 3)), 4 - abs(4 - abs(l - 2))] <- x[k, l]
+  })");
+  EXPECT_FALSE(checked.is_spelled);
+}
+
+// Places that are computed in f32 are those of f32: 3 * 1.6666666 is 5.
+TEST(NormalProgram, PlacesAreRoundedAsTheProgramSays) {
+  expect_same(R"(program p(x: f32[2, 6]) -> (y) {
+    first: i64[3] = for i: max(i64((f32(i) + 0.5) * 1.6666666269302368 - 1.6666666269302368 + 0.5), 0)
+    w: f32[3, 4] = for i, j: if(first[i] + j < min(i64((f32(i) + 0.5) * 1.6666666269302368 + 2.1666666269302368), 6), 1, 0)
+    y: f32[2, 3] = for b, i: sum r in 4: w[i, r] * x[b, min(first[i] + r, 5)]
+  })");
+}
+
+// An elimination that picks its rows has more cases than are told apart: it ends soon, and says what it gave up.
+TEST(NormalProgram, EliminationsEndSoon) {
+  const std::string text = R"(program p(a: f32[6, 6]) -> (y) {
+    y: f32[6, 6] = repeat step in 6 carry (last = a) {
+      at: i64[] = argmax r in 6: if(r < step, -1, abs(last[r, step]))
+      turned: f32[6, 6] = for j, k: last[if(j == step, at[], if(j == at[], step, j)), k]
+      scale: f32[6] = for j: if(j > step, turned[j, step] / turned[step, step], 0)
+      next: f32[6, 6] = for j, k: if(j > step and k >= step, turned[j, k] - scale[j] * turned[step, k], turned[j, k])
+      yield (next)
+    }
+  })";
+  const Checked checked = expect_same(text);
+  EXPECT_TRUE(checked.is_spelled);
+  const loops::Program program = program_of(text);
+  EXPECT_FALSE(normal_form(program).given_up.empty());
+}
+
 // Positions count in the order of the statement, whatever order the body reads in.
 TEST(NormalProgram, PositionsOfSeveralIndices) {
   const Checked checked = expect_same(R"(program p(x: f32[4, 5, 3]) -> (y, z) {

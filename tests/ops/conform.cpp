@@ -196,12 +196,9 @@ Result<std::vector<Tensor>> run_interpreter(const Case& one) try {
 
 // The normal form means what the program means: it gives what the interpreter gives.
 void check_normal_form(const Case& one) try {
-  const loops::Program& program = one.lowered->program;
-  const demand::testing::Normalised normalised = demand::testing::normalised(program);
-  const std::string fault = normalised.fault.empty()
-                                ? demand::testing::difference_of_meaning(program, normalised.normal, one.arguments)
-                                : normalised.fault;
-  print(one, "normal", fault.empty(), fault);
+  const auto found = demand::testing::meaning_of_normal_form(one.lowered->program, one.arguments);
+  const std::string kept = found.spelled == 0 ? "" : fmt::format("{} statements as spelled", found.spelled);
+  print(one, "normal", found.fault.empty(), found.fault.empty() ? kept : found.fault);
 } catch (const InternalError& defect) {
   print(one, "normal", false, defect.what());
 }
