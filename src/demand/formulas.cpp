@@ -129,11 +129,11 @@ std::optional<double> Algebra::evaluate(TermId id, const std::vector<int64_t>& a
     }
     case TermKind::sum:
     case TermKind::product: {
-      double total = term.number;
+      double total = rounded(term.number, term.type);
       for (const Argument& arg : term.args) {
         const auto value = evaluate(arg.value, at);
         if (!value) return std::nullopt;
-        total = term.kind == TermKind::sum ? total + arg.factor * *value : total * *value;
+        total = term.kind == TermKind::sum ? total + rounded(arg.factor, term.type) * *value : total * *value;
       }
       return rounded(total, term.type);
     }

@@ -9,7 +9,7 @@ void NormalLayout::find_loops() {
   for (const Loop& loop : form_.loops) {
     Stepped found;
     found.loop = &loop;
-    found.scans = loop.first > loop.carried[0];
+    found.scans = !loop.carried.empty() && loop.first > loop.carried[0];
     for (const TermId id : loop.carried)
       if (!terms_[id].body.empty()) found.carried.push_back(id);
     if (!found.carried.empty()) find_steps(found, uint32_t(stepped_.size()));
