@@ -7,6 +7,7 @@
 
 #include "api/guard.h"
 #include "base/shown.h"
+#include "demand/normal_program.h"
 #include "machine/catalogue.h"
 #include "machine/machine_file.h"
 #include "report/analyze_report.h"
@@ -110,6 +111,14 @@ Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) 
     return Analysis(std::make_shared<Analysis::State>(
         Analysis::State{retyped, options, demand::analyze(retyped.loops(), relied.known, options.demand),
                         relied.has_examples, std::move(relied.notes)}));
+  });
+}
+
+Result<std::string> normal_form_text_of(const Program& program) {
+  return guarded([&]() -> Result<std::string> {
+    const Relied relied = values_to_rely_on(program, false);
+    demand::NormalForm form = demand::normal_form(program.loops(), relied.known);
+    return demand::to_text(demand::as_program(form), program.loops());
   });
 }
 

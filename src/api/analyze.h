@@ -59,4 +59,7 @@ class Analysis {
 
 Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options = {});
 
+// The normal form that bounds are made of, as a loop program with the facts as comments.
+Result<std::string> normal_form_text_of(const Program& program);
+
 }  // namespace lightline::api

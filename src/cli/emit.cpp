@@ -1,6 +1,7 @@
-// lightline emit: the generated code, or what was planned for it, as text.
+// lightline emit: the generated code, what was planned for it, or the normal form that is priced, as text.
 #include <memory>
 
+#include "api/analyze.h"
 #include "base/file.h"
 #include "cli/cli.h"
 
@@ -12,11 +13,13 @@ struct Options {
   bool c = false;
   bool schedule = false;
   bool plan = false;
+  bool normal_form = false;
   std::string with_schedule;
   std::string output;
 };
 
 Result<std::string> text_of(const api::Program& program, const Options& options) {
+  if (options.normal_form) return api::normal_form_text_of(program);
   if (options.schedule) return api::schedule_text_of(program);
   return options.plan ? api::plan_text_of(program) : api::c_text_of(program);
 }
@@ -38,9 +41,11 @@ int emit_as(const std::string& schedule_file, const api::Program& program, const
 }
 
 int emit(const Options& options) {
-  if (!options.c && !options.schedule && !options.plan)
-    return report_error(
-        {ErrorCode::usage, "one of --c, --schedule and --plan is required", "see lightline emit --help", {}});
+  if (!options.c && !options.schedule && !options.plan && !options.normal_form)
+    return report_error({ErrorCode::usage,
+                         "one of --c, --schedule, --plan and --normal-form is required",
+                         "see lightline emit --help",
+                         {}});
   if (!options.with_schedule.empty() && options.file == "-" && options.with_schedule == "-")
     return report_error({ErrorCode::usage, "the program and its schedule can not both be standard input", "", {}});
   const auto source = read_source(options.file);
@@ -56,20 +61,25 @@ int emit(const Options& options) {
 
 void add_emit(Command& root) {
   auto options = std::make_shared<Options>();
-  Command command = root.add("emit", "Print the code generated for a program, or what is planned for it");
+  Command command =
+      root.add("emit", "Print the code generated for a program, what is planned for it, or its normal form");
   command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");
   const Option c = command.flag("--c", options->c, "Emit C");
   Option schedule = command.flag("--schedule", options->schedule,
                                  "The kernels, their loops and tiles, and what stays near (docs/schedules.md)");
   Option plan = command.flag("--plan", options->plan, "The same, with what threads and vector lanes do");
+  Option normal_form = command.flag("--normal-form", options->normal_form,
+                                    "The program that bounds price, with its statement borders gone (docs/bounds.md)");
   schedule.excludes(c);
   plan.excludes(c).excludes(schedule);
+  normal_form.excludes(c).excludes(schedule).excludes(plan);
   command
       .option("--with-schedule", options->with_schedule,
               "Emit C that does as the schedule in this file says; - is standard input")
       .shown_as("FILE")
       .excludes(schedule)
-      .excludes(plan);
+      .excludes(plan)
+      .excludes(normal_form);
   command.option("-o,--output", options->output, "Write to this file instead of standard output").shown_as("FILE");
   command.footer(
       "Examples:\n"
@@ -77,6 +87,7 @@ void add_emit(Command& root) {
       "  lightline emit model.lir --c -o model.c\n"
       "  lightline emit examples/loops/layer_norm.lir --schedule\n"
       "  lightline emit examples/loops/layer_norm.lir --plan\n"
+      "  lightline emit examples/loops/attention.lir --normal-form\n"
       "  lightline emit model.lir --c --with-schedule model.schedule");
   command.runs([options] { return emit(*options); });
 }

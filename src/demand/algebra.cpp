@@ -61,9 +61,8 @@ Cases Algebra::cast(const Cases& value, DType from, DType to) {
       call(Function::ne, args, from, to, one.where, into);
     } else if (one.value.is_number()) {
       const double number = one.value.number;
-      into.push_back({one.where, Value::of(is_integer(to) && std::abs(number) < 1e15 ? std::trunc(number)
-                                           : is_float(to)                            ? round_to(to, number)
-                                                                                     : number)});
+      const bool wraps = is_integer(to) && std::abs(number) < 1e15;
+      into.push_back({one.where, Value::of(wraps || is_float(to) ? round_to(to, number) : number)});
     } else if (is_float(from) && is_integer(to)) {
       call(Function::trunc, std::span(args, 1), from, to, one.where, into);
     } else {
@@ -279,7 +278,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   const TermId id = terms_.intern(std::move(term));
   for (const uint64_t inner : spelled) {
     auto& list = terms_.at(id).spelled;
-    if (std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
+    if (inner != id && std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
   }
   return Value::element(id, coordinates.forms(), own);
 }
@@ -336,7 +335,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   const TermId id = terms_.intern(std::move(term));
   for (const uint64_t inner : spelled) {
     auto& list = terms_.at(id).spelled;
-    if (std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
+    if (inner != id && std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
   }
   return Value::element(id, coordinates.forms(), own);
 }

@@ -72,7 +72,8 @@ bool Algebra::call_on_numbers(Function function, std::span<const Value* const> a
   }
   const auto value = demand::evaluate(function, std::span(numbers, args.size()), is_integer(type));
   if (!value) return false;
-  into.push_back({where, Value::of(*value)});
+  const bool wraps = is_integer(type) && std::abs(*value) <= 0x1p53;
+  into.push_back({where, Value::of(wraps ? double(wrap_to(type, int64_t(*value))) : *value)});
   return true;
 }
 

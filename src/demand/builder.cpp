@@ -22,6 +22,7 @@ NormalForm normal_form(const loops::Program& program, const KnownValues& known, 
 
 void Builder::run() {
   form_.arrays.resize(program_.arrays.size());
+  form_.complete.assign(program_.arrays.size(), true);
   depth_.resize(program_.arrays.size());
   is_view_.assign(program_.arrays.size(), false);
   group_of_.assign(program_.arrays.size(), loops::none);
@@ -173,6 +174,8 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
   const Shape& shape = program_.arrays[array].shape;
   Region inside = where;
   if (fill != nullptr) {
+    // Places that data tell are taken to be inside.
+    for (const Form& form : subscripts) assumes_ = assumes_ || atoms_.has_data(form);
     const double number = number_of(fill->literal);
     for (size_t d = 0; d < shape.size(); ++d) {
       for (const Form& condition : {subscripts[d], atoms_.sum(Form::of(shape[d] - 1), subscripts[d], -1)}) {

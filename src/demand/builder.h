@@ -60,6 +60,8 @@ class Builder {
   void statement(const loops::Opaque& node);
   void statement(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
+  // The statement, and whether anything was given up on the way.
+  void visit(const loops::Statement& statement, uint32_t id);
   void define(loops::ArrayId array, Cases cases);
   void refer_to(loops::ArrayId array, Cases& cases, bool in_loop = false);
   bool is_by_turns(const Cases& cases) const;
@@ -76,7 +78,6 @@ class Builder {
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
   std::optional<Value> with_what_leaves(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                         const Region& cell, DType type);
-  void straighten(std::vector<Case>& body, uint32_t reduced);
   Value reduction_term(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type);
   std::optional<Form> every_so_often(const Case& one, uint32_t reduced, const Region& cell);
   std::optional<Value> closed_form(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
@@ -102,8 +103,11 @@ class Builder {
   bool reads_array(loops::ExprId id, loops::ArrayId array) const;
   bool depends_on(const Value& value, const std::vector<TermId>& terms, std::unordered_map<TermId, bool>& seen) const;
 
-  // ---- scatters ----
+  // ---- reduced variables, scatters ----
   bool scatter_by_formula(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
+  void cut_in_cell(Region& region, const Form& form, uint32_t reduced_count) const;
+  void keep_cuts_of_reduced(Region& region, uint32_t reduced_count);
+  void straighten(std::vector<Case>& body, uint32_t reduced);
   bool solve_equations(Case& one, uint32_t reduced_count);
   bool solve_multiple(Case& one, const Form& equation, uint32_t reduced_count);
   void take_digits_apart(std::vector<Case>& body, uint32_t reduced_count);
@@ -123,6 +127,8 @@ class Builder {
   std::vector<loops::IndexId> counters_;               // of the loops around, that are not written out
   std::vector<Form> counter_forms_;                    // in the space of the statement at hand
   std::unordered_map<loops::IndexId, int64_t> fixed_;  // counters of loops that are written out
+  bool assumes_ = false;                               // something of data, in the statement at hand
+  std::vector<Range> domain_;                          // of the reduction at hand
   std::vector<Hull> hulls_;                            // by array: how far it is read
   std::vector<uint32_t> depth_;                        // by array: counters before its dimensions
   std::vector<bool> is_view_;                          // by array

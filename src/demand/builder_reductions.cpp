@@ -115,6 +115,7 @@ bool decides(Reducer reducer, const Value& value) {
 
 Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType type) {
   const uint32_t count = space.reduced;
+  domain_.assign(space.box.begin(), space.box.begin() + count);
   Region everywhere;
   everywhere.box.assign(space.box.begin() + count, space.box.end());
   for (const Range& range : everywhere.box) everywhere.empty |= range.hi < range.lo;
@@ -192,12 +193,12 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
     std::vector<Case> members;
     for (const size_t i : cell.cases) {
       Case one = body[i];
-      std::erase_if(one.where.cuts, [&](const Form& cut) { return !has_below(cut, count, atoms_); });
       for (size_t v = count; v < one.where.box.size(); ++v) one.where.box[v] = cell.where.box[v - count];
-      members.push_back(std::move(one));
+      keep_cuts_of_reduced(one.where, count);
+      if (!one.where.empty) members.push_back(std::move(one));
     }
     if (members.empty()) {
-      result.push_back({cell.where, Value::of(none.value_or(0))});
+      result.push_back({cell.where, Value::of(picks ? 0 : none.value_or(0))});
       continue;
     }
     Value value = reduced_cell(reducer, std::move(members), count, cell.where, type);
@@ -366,37 +367,10 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
   return value;
 }
 
-// Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.
-void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
-  for (uint32_t r = 0; r < reduced; ++r) {
-    const bool same = std::all_of(body.begin(), body.end(),
-                                  [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
-    const Range range = body[0].where.box[r];
-    if (!same || range.step != 1) continue;
-    const Form* found = nullptr;
-    for (const Case& one : body)
-      for (const Form& form : one.value.at)
-        if (found == nullptr && form.coefficient(r) != 0) found = &form;
-    if (found == nullptr || found->terms.size() != 1) continue;
-    const int64_t sign = found->coefficient(r), shift = found->constant;
-    if ((sign != 1 && sign != -1) || (sign == 1 && shift == 0)) continue;
-    // new = sign * old + shift
-    std::vector<Form> images;
-    for (size_t v = 0; v < body[0].where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
-    images[r] = {-sign * shift, {{r, sign}}};
-    for (Case& one : body) {
-      one.where.box[r] =
-          sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
-      std::vector<Form> cuts = std::exchange(one.where.cuts, {});
-      for (const Form& cut : cuts) one.where.cut(atoms_.compose(cut, images, one.where.box), atoms_);
-      algebra_.box = one.where.box;
-      one.value = algebra_.moved(one.value, images);
-    }
-  }
-}
-
 Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t reduced, DType type) {
-  if (reducer != Reducer::argmax && reducer != Reducer::argmin) straighten(body, reduced);
+  const bool picks = reducer == Reducer::argmax || reducer == Reducer::argmin;
+  if (!picks) straighten(body, reduced);
+  if (body.empty()) return Value::of(neutral(reducer).value_or(0));
   // Reduced variables in the order in which they appear; those that never do only repeat.
   std::vector<int> place(reduced, -1);
   std::vector<uint32_t> order;
@@ -407,6 +381,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
       order.push_back(variable);
     });
   };
+  for (uint32_t r = 0; r < reduced && picks; ++r) see(Form::variable(r));  // positions count in the order that is given
   for (const Case& one : body) {
     if (one.value.is_position()) see(one.value.form);
     for (const Form& form : one.value.at) see(form);
@@ -417,7 +392,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
     if (place[r] >= 0) continue;
     const bool same = std::all_of(body.begin(), body.end(),
                                   [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
-    if (same && reducer != Reducer::prod && reducer != Reducer::argmax && reducer != Reducer::argmin) {
+    if (same && reducer != Reducer::prod) {
       repeats *= double(body[0].where.box[r].count());
       continue;
     }
@@ -447,7 +422,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
       range.hi = std::max(range.hi, one.where.box[r].hi);
       range.step = one.where.box[r] == body[0].where.box[r] ? range.step : 1;
     }
-    term.reduced.push_back(range);
+    term.reduced.push_back(picks ? domain_[r] : range);
   }
   std::vector<Form> free;
   for (const Case& one : body) {

@@ -286,6 +286,58 @@ void Builder::replace_variable(Case& one, uint32_t variable, const Form& by, con
   one.where.box[variable] = {0, 0, 1};
 }
 
+// The ranges of free variables are those of a cell, so a cut of these alone stays one.
+void Builder::cut_in_cell(Region& region, const Form& form, uint32_t reduced_count) const {
+  bool reduced = false;
+  atoms_.for_each_variable(form, [&](index::AtomId v) { reduced |= v < reduced_count; });
+  if (reduced) return region.cut(form, atoms_);
+  const Range values = atoms_.range(form, region.box);
+  region.empty |= values.hi < 0;
+  if (values.lo < 0) region.cuts.insert(std::lower_bound(region.cuts.begin(), region.cuts.end(), form), form);
+}
+
+// Cuts that have a reduced variable; the ranges of a cell may decide them.
+void Builder::keep_cuts_of_reduced(Region& region, uint32_t reduced_count) {
+  std::vector<Form> same;
+  for (size_t v = 0; v < region.box.size() && !region.cuts.empty(); ++v)
+    same.push_back(Form::variable(index::AtomId(v)));
+  for (const Form& cut : std::exchange(region.cuts, {})) {
+    bool reduced = false;
+    atoms_.for_each_variable(cut, [&](index::AtomId v) { reduced |= v < reduced_count; });
+    if (reduced) cut_in_cell(region, atoms_.compose(cut, same, region.box), reduced_count);
+  }
+}
+
+// Sums over x[k + 3] and over x[9 - k] are sums over x[k]: the first form that has a variable alone tells how it runs.
+void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
+  for (uint32_t r = 0; r < reduced; ++r) {
+    const bool same = std::all_of(body.begin(), body.end(),
+                                  [&](const Case& one) { return one.where.box[r] == body[0].where.box[r]; });
+    const Range range = body[0].where.box[r];
+    if (!same || range.step != 1) continue;
+    const Form* found = nullptr;
+    for (const Case& one : body)
+      for (const Form& form : one.value.at)
+        if (found == nullptr && form.coefficient(r) != 0) found = &form;
+    if (found == nullptr || found->terms.size() != 1) continue;
+    const int64_t sign = found->coefficient(r), shift = found->constant;
+    if ((sign != 1 && sign != -1) || (sign == 1 && shift == 0)) continue;
+    // new = sign * old + shift
+    std::vector<Form> images;
+    for (size_t v = 0; v < body[0].where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
+    images[r] = {-sign * shift, {{r, sign}}};
+    for (Case& one : body) {
+      one.where.box[r] =
+          sign > 0 ? Range{range.lo + shift, range.hi + shift, 1} : Range{shift - range.hi, shift - range.lo, 1};
+      std::vector<Form> cuts = std::exchange(one.where.cuts, {});
+      for (const Form& cut : cuts) cut_in_cell(one.where, atoms_.compose(cut, images, one.where.box), reduced);
+      algebra_.box = one.where.box;
+      one.value = algebra_.moved(one.value, images);
+    }
+  }
+  std::erase_if(body, [](const Case& one) { return one.where.empty; });  // the new ranges may decide a cut
+}
+
 void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets) {
   const uint32_t reduced_count = space.reduced;
   const Shape& shape = program_.arrays[node.result].shape;
@@ -317,6 +369,8 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
     if (region.empty) return;
     term.body.push_back({region, *values[0]});
     parts.indices.push_back(std::move(at));
+    std::vector<Value>& places = parts.places.emplace_back();
+    for (size_t d = 0; d < shape.size(); ++d) places.push_back(*values[d + 1]);
   });
   for (uint32_t r = 0; r < reduced_count; ++r) term.reduced.push_back(space.box[r]);
   for (size_t d = 0; d < shape.size(); ++d) {

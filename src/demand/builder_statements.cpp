@@ -48,8 +48,7 @@ void Builder::block(const std::vector<loops::Statement>& statements) {
     group_ = one.group == loops::none ? uint32_t(program_.groups.size()) + id : one.group;
     if (borders_) terms_.set_salt(group_);
     for (const ArrayId result : loops::results_of(one)) group_of_[result] = group_;
-    std::visit([&](const auto& node) { statement(node); }, one.node);
-    note_what_was_given_up(id);
+    visit(one, id);
   }
 }
 
@@ -59,9 +58,19 @@ void Builder::block_of(const std::vector<loops::Statement>& statements, uint32_t
     group_ = group;
     if (borders_) terms_.set_salt(group_);
     for (const ArrayId result : loops::results_of(one)) group_of_[result] = group;
-    std::visit([&](const auto& node) { statement(node); }, one.node);
-    note_what_was_given_up(ids_.at(&one));
+    visit(one, ids_.at(&one));
   }
+}
+
+void Builder::visit(const loops::Statement& one, uint32_t id) {
+  const size_t given_up = algebra_.given_up.size();
+  assumes_ = false;
+  std::visit([&](const auto& node) { statement(node); }, one.node);
+  bool complete = !assumes_ && algebra_.given_up.size() == given_up;
+  for (const ArrayId operand : loops::arrays_read_by(program_, one)) complete = complete && form_.complete[operand];
+  if (!complete)
+    for (const ArrayId result : loops::results_of(one)) form_.complete[result] = false;
+  note_what_was_given_up(id);
 }
 
 void Builder::note_what_was_given_up(uint32_t statement) {

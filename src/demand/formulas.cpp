@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t most_mask_points = 1 << 18;  // of one formula
 constexpr size_t most_mask_runs = 2048;
 
+// As the program would have it. Of sums that were joined only the result is rounded.
+double rounded(double value, DType type) { return is_float(type) ? round_to(type, value) : value; }
+
 }  // namespace
 
 std::optional<int64_t> Algebra::evaluate(const Form& form, std::span<const int64_t> at) const {
@@ -121,17 +124,18 @@ std::optional<double> Algebra::evaluate(TermId id, const std::vector<int64_t>& a
         if (!value) return std::nullopt;
         args.push_back(*value);
       }
-      return demand::evaluate(term.function, args, is_integer(term.type));
+      const auto value = demand::evaluate(term.function, args, is_integer(term.type));
+      return value ? std::optional(rounded(*value, term.type)) : std::nullopt;
     }
     case TermKind::sum:
     case TermKind::product: {
-      double total = term.number;
+      double total = rounded(term.number, term.type);
       for (const Argument& arg : term.args) {
         const auto value = evaluate(arg.value, at);
         if (!value) return std::nullopt;
-        total = term.kind == TermKind::sum ? total + arg.factor * *value : total * *value;
+        total = term.kind == TermKind::sum ? total + rounded(arg.factor, term.type) * *value : total * *value;
       }
-      return total;
+      return rounded(total, term.type);
     }
     case TermKind::reduce: return evaluate_reduction(term, at);
     case TermKind::array:

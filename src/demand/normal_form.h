@@ -34,6 +34,7 @@ struct Loop {
 // A scatter to places that data tell. Its body is over the domain, then the places.
 struct ScatterParts {
   std::vector<std::vector<Value>> indices;  // by case of the body: the places that data tell
+  std::vector<std::vector<Value>> places;   // by case of the body, by dimension: where it goes
   std::vector<bool> by_data;                // by dimension of the result
   Shape extents;
   Cases init;  // over the places; none if it starts from a number
@@ -54,6 +55,7 @@ struct NormalForm {
   const loops::Program* program = nullptr;
   Terms terms;
   std::vector<Cases> arrays;           // by array: over its dimensions; those inside of loops have a step before them
+  std::vector<bool> complete;          // by array: nothing that it is made of was given up, or assumed of data
   std::vector<uint32_t> groups;        // by array: who makes it
   std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
   std::vector<Loop> loops;             // by Term::array of carried terms

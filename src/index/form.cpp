@@ -272,7 +272,12 @@ Range Atoms::range_of(AtomId id, std::span<const Range> ranges) const {
       const Range inner = range(atom.of, ranges);
       return {floor_div(inner.lo, atom.by), floor_div(inner.hi, atom.by), 1};
     }
-    case Atom::Kind::remainder: return {0, atom.by - 1, 1};
+    case Atom::Kind::remainder: {
+      const Range inner = range(atom.of, ranges);
+      const bool known = inner.lo > -greatest_kept && inner.hi < greatest_kept && inner.lo <= inner.hi;
+      const bool one_turn = known && floor_div(inner.lo, atom.by) == floor_div(inner.hi, atom.by);
+      return one_turn ? Range{floor_mod(inner.lo, atom.by), floor_mod(inner.hi, atom.by), 1} : Range{0, atom.by - 1, 1};
+    }
     case Atom::Kind::data: return atom.source == unknown_source ? anything : Range{0, atom.extent - 1, 1};
   }
   return anything;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import re
@@ -53,7 +54,7 @@ def test_no_command_prints_help_to_stderr() -> None:
         (["check"], "error: FILE is required\n  hint: see lightline check --help\n"),
         (
             ["emit", "x.lir"],
-            "error: one of --c, --schedule and --plan is required\n  hint: see lightline emit --help\n",
+            "error: one of --c, --schedule, --plan and --normal-form is required\n  hint: see lightline emit --help\n",
         ),
     ],
 )
@@ -343,6 +344,19 @@ def test_emit_prints_a_schedule_or_a_plan() -> None:
     for flags in (["--c", "--plan"], ["--c", "--schedule"], ["--schedule", "--plan"]):
         result = lightline("emit", MATMUL, *flags)
         assert (result.returncode, result.stdout) == (2, "") and "error: " in result.stderr
+
+
+@pytest.mark.parametrize("program", EXAMPLES, ids=lambda path: Path(path).stem)
+def test_emit_prints_a_normal_form_that_gives_the_same(program: Path, tmp_path: Path) -> None:
+    normal = tmp_path / "normal.lir"
+    assert lightline("emit", program, "--normal-form", "-o", normal).returncode == 0
+    assert lightline("check", normal).returncode == 0
+    original = json.loads(lightline("run", program, "--seed", "3", "--json").stdout)["outputs"]
+    again = json.loads(lightline("run", normal, "--seed", "3", "--json").stdout)["outputs"]
+    assert [output["name"] for output in again] == [output["name"] for output in original]
+    for before, after in zip(original, again, strict=True):
+        assert (after["dtype"], after["shape"]) == (before["dtype"], before["shape"])
+        assert math.isclose(after["mean"], before["mean"], rel_tol=1e-3, abs_tol=1e-5)
 
 
 @pytest.mark.parametrize("program", EXAMPLES, ids=lambda path: Path(path).stem)

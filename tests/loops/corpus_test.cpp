@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "demand/meaning.h"
 #include "loops/interpret/interpret.h"
 #include "loops/ir/parse.h"
 #include "loops/ir/print.h"
@@ -272,6 +273,15 @@ TEST_P(LoopPrograms, PrintsAndParsesAgain) {
 }
 
 TEST_P(LoopPrograms, Interprets) { expect_golden(program_, test_, interpret(program_, make_inputs(program_, test_))); }
+
+TEST_P(LoopPrograms, InterpretsAsItsNormalForm) {
+  if (!test_.fails.empty()) GTEST_SKIP() << "it has no values";
+  if (GetParam() == "dtype_f64_precision") GTEST_SKIP() << "it is about the rounding of one order";
+  const auto normalised = demand::testing::normalised(program_);
+  ASSERT_EQ(normalised.fault, "");
+  EXPECT_EQ(demand::testing::difference_of_meaning(program_, normalised.normal, make_inputs(program_, test_)), "")
+      << demand::to_text(normalised.normal, program_);
+}
 
 TEST_P(LoopPrograms, RunsAsC) {
   const auto outputs = compiled_corpus().run(GetParam(), make_inputs(program_, test_));

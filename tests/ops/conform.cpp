@@ -1,5 +1,6 @@
-// lightline_conform DIR [interpreter|c|print]: runs the cases that tests/ops/conformance/harness.py wrote to DIR (cases.jsonl and
-// data.safetensors) through the interpreter and through emitted C, and prints one JSON line per case and backend.
+// lightline_conform DIR [interpreter|normal|c|print]: runs the cases that tests/ops/conformance/harness.py wrote to DIR
+// (cases.jsonl and data.safetensors) through the interpreter, as the normal form and through emitted C, and prints one
+// JSON line per case and backend.
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -14,6 +15,7 @@
 #include "base/file.h"
 #include "base/internal_error.h"
 #include "base/tensor_io.h"
+#include "demand/meaning.h"
 #include "frontend/load/load.h"
 #include "loops/interpret/interpret.h"
 #include "loops/ir/print.h"
@@ -192,6 +194,15 @@ Result<std::vector<Tensor>> run_interpreter(const Case& one) try {
   return Error{ErrorCode::internal, defect.what(), "", {}};
 }
 
+// The normal form means what the program means: it gives what the interpreter gives.
+void check_normal_form(const Case& one) try {
+  const auto found = demand::testing::meaning_of_normal_form(one.lowered->program, one.arguments);
+  const std::string kept = found.spelled == 0 ? "" : fmt::format("{} statements as spelled", found.spelled);
+  print(one, "normal", found.fault.empty(), found.fault.empty() ? kept : found.fault);
+} catch (const InternalError& defect) {
+  print(one, "normal", false, defect.what());
+}
+
 // Work is handed out by index to a few threads.
 void in_parallel(size_t count, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
@@ -223,6 +234,8 @@ Status run(const std::string& folder, std::string_view backend) {
     for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
     return Ok{};
   }
+  if (backend == "" || backend == "normal") in_parallel(ready.size(), [&](size_t i) { check_normal_form(*ready[i]); });
+  if (backend == "normal") return Ok{};
   if (backend != "c")
     in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
   if (backend == "interpreter") return Ok{};
@@ -239,7 +252,7 @@ Status run(const std::string& folder, std::string_view backend) {
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) {
-    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|c|print]\n");
+    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|normal|c|print]\n");
     return 2;
   }
   try {

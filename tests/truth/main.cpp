@@ -3,6 +3,7 @@
 //   lightline_truth --seed N --count M [--kind K] [--finds FOLDER]
 //   lightline_truth --seed N --count M --respell neutral|wasteful
 //   lightline_truth --seed N --count M --corpus FOLDER     (files *.lir in other words)
+//   lightline_truth --seed N --count M --run normal-form [--finds FOLDER]   (what it means, not what it costs)
 //   lightline_truth --file X.lir
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "demand/meaning.h"
 #include "loops/ir/parse.h"
 #include "truth/found.h"
 #include "truth/respell.h"
@@ -23,6 +25,7 @@ struct Arguments {
   std::string finds;
   std::string respell;
   std::string corpus;
+  std::string run;
   std::vector<std::string> files;
   bool wrong = false;
 };
@@ -48,11 +51,14 @@ Arguments parse_arguments(int count, char** words) {
       arguments.respell = value;
     else if (word == "--corpus")
       arguments.corpus = value;
+    else if (word == "--run")
+      arguments.run = value;
     else if (word == "--file")
       arguments.files.push_back(value);
     else
       arguments.wrong = true;
   }
+  arguments.wrong = arguments.wrong || (!arguments.run.empty() && arguments.run != "normal-form");
   return arguments;
 }
 
@@ -103,6 +109,28 @@ int run_fuzz(const Arguments& arguments) {
   return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
 }
 
+// Runs the normal form of every program against the program.
+int run_normal_forms(const Arguments& arguments) {
+  uint64_t whole = 0, partly_spelled = 0, wrong = 0;
+  for (uint64_t seed = arguments.fuzz.seed; seed < arguments.fuzz.seed + arguments.fuzz.count; ++seed) {
+    const Sketch sketch = Generator(seed).run(arguments.fuzz.kind);
+    const auto subject = subject_of(sketch, seed);
+    if (!subject.ok()) continue;  // the other modes say so
+    const auto found = demand::testing::meaning_of_normal_form(subject->program, subject->inputs, subject->known);
+    whole += found.fault.empty() && found.spelled == 0;
+    partly_spelled += found.fault.empty() && found.spelled != 0;
+    if (found.fault.empty()) continue;
+    ++wrong;
+    fmt::print("FAULT {}: {}\n", seed, found.fault);
+    if (arguments.finds.empty()) continue;
+    std::filesystem::create_directories(arguments.finds);
+    std::ofstream(std::filesystem::path(arguments.finds) / fmt::format("{}.lir", seed)) << sketch.text() << found.text;
+  }
+  fmt::print("{} programs whose normal form gives the same, {} of which some statements stay as spelled, {} wrong\n",
+             whole + partly_spelled, partly_spelled, wrong);
+  return wrong == 0 ? 0 : 1;
+}
+
 int show_respelling(const RespellReport& report) {
   bool moved = false;
   for (const auto& [rule, counts] : report.rules) {
@@ -134,13 +162,14 @@ int main(int count, char** words) {
   if (arguments.wrong) {
     fmt::print(stderr,
                "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful "
-               "| --corpus FOLDER] "
+               "| --corpus FOLDER | --run normal-form] "
                "| --file X.lir\n");
     return 2;
   }
   if (!arguments.corpus.empty()) return run_corpus(arguments);
   if (!arguments.respell.empty())
     return show_respelling(respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful"));
+  if (!arguments.run.empty()) return run_normal_forms(arguments);
   int code = 0;
   for (const std::string& file : arguments.files) code = std::max(code, show_file(file));
   return arguments.files.empty() ? run_fuzz(arguments) : code;

@@ -156,10 +156,12 @@ ExprId Parser::parse_primary() {
   if (lexer_.kind() != Token::name) fail(ErrorCode::parse, fmt::format("expected a value, found {}", found()));
   const std::string_view name = lexer_.text();
   lexer_.advance();
-  if (lexer_.symbol() == '(') return parse_call(name, at);
+  const bool opens = lexer_.symbol() == '(';  // after an index it is the next statement's
+  if (opens && (function_from_name(name) || dtype_from_name(name))) return parse_call(name, at);
   if (lexer_.symbol() == '[') return parse_read(name, at);
   for (auto it = visible_indices_.rbegin(); it != visible_indices_.rend(); ++it)
     if (is_name(program_.indices[*it], name)) return note(program_.index(*it, at), 1);
+  if (opens) return parse_call(name, at);
   if (reducer_from_name(name))
     fail_at(at, ErrorCode::parse, fmt::format("the reduction '{}' stands inside an expression", name),
             "a reduction comes right after the loops and covers the rest; use two statements");

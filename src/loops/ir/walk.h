@@ -52,6 +52,9 @@ void for_each_statement(std::span<const Statement> block, const Visit& visit) {
   }
 }
 
+// Every array that a statement reads, in whatever way, and what a repeat yields; perhaps several times.
+std::vector<ArrayId> arrays_read_by(const Program& program, const Statement& statement);
+
 // The place of a statement in the text, those inside repeats included: as `for_each_statement` meets them, from 0.
 using StatementId = uint32_t;
 std::vector<const Statement*> statements_by_id(const Program& program);

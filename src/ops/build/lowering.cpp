@@ -149,7 +149,7 @@ IndexId Lowering::new_index(int64_t extent, IndexKind kind, size_t ordinal) {
   static constexpr std::string_view reduced[] = {"r", "s", "t", "u", "v", "w", "x", "y"};
   const bool is_reduced = kind == IndexKind::reduce;
   std::string name = ordinal < 8 ? std::string(is_reduced ? reduced[ordinal] : parallel[ordinal])
-                                 : fmt::format("{}{}", is_reduced ? "r" : "i", ordinal);
+                                 : fmt::format("{}_{}", is_reduced ? "r" : "i", ordinal);
   return program_.add_index(std::move(name), extent, kind);
 }
 

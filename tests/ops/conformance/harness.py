@@ -1,7 +1,7 @@
 """Operators against PyTorch: draws inputs, runs the real operator, writes the program torch.export would write, and
 has `lightline_conform` run it with the interpreter and with emitted C.
 
-usage: harness.py [--build FOLDER] [--backend interpreter|c] [-k TEXT] [--keep FOLDER] [NAME...]
+usage: harness.py [--build FOLDER] [--backend interpreter|normal|c] [-k TEXT] [--keep FOLDER] [NAME...]
        (NAME: elementwise for cases_elementwise.py; PYTHONPATH=python:tests/support)
 
 A case file defines `def cases(suite: Suite) -> None` and calls

@@ -18,7 +18,7 @@ from lightline_under_test import ROOT, SEED
 
 from lightline.tensor_files import write_safetensors
 
-BACKENDS = ("interpreter", "c")
+BACKENDS = ("interpreter", "normal", "c")
 Tolerance = tuple[float, float]  # absolute, relative
 
 
@@ -84,12 +84,14 @@ class Report:
     triples: int = 0  # cases, each an (operator, dtype, attributes) triple, that agree on every backend
     refused: int = 0  # forms that the framework does not accept and nobody asked for
     lowered: int = 0  # further cases that can not run, and whose shapes and dtypes agree
+    spelled: int = 0  # cases with statements that their normal form leaves as they are
     failures: list[str] = field(default_factory=list)
     proved: dict[str, set[str]] = field(default_factory=dict)  # operator to dtypes without a failure
     agreed: list[Case] = field(default_factory=list)
 
     def summary(self) -> str:
         more = f", {self.lowered} lowered only" if self.lowered else ""
+        more += f", {self.spelled} with statements that the normal form leaves as spelled" if self.spelled else ""
         more += f", {self.refused} in-place forms refused by the framework" if self.refused else ""
         return f"{self.name}: {self.triples} cases pass{more}, {len(self.failures)} fail (LIGHTLINE_SEED={self.seed})"
 
@@ -130,6 +132,7 @@ def run(suite: Cases, tool: Path, folder: Path, backends: Sequence[str] = BACKEN
         result = json.loads(line)
         if result["pass"]:
             passed.setdefault(result["id"], set()).add(result["backend"])
+            report.spelled += result["backend"] == "normal" and bool(result["message"])
         else:
             failed[result["id"]] = failed.get(result["id"], "") + f"\n    {result['backend']}: {result['message']}"
     disproved: set[tuple[str, str]] = set()

@@ -1,7 +1,7 @@
 """Functions of JAX against JAX: draws inputs, lowers each call to StableHLO, runs it on the CPU, and has
 `lightline_conform` run the text with the interpreter and with emitted C.
 
-usage: jax_suite.py [--build FOLDER] [--backend interpreter|c] [-k TEXT] [--keep FOLDER] [NAME...]
+usage: jax_suite.py [--build FOLDER] [--backend interpreter|normal|c] [-k TEXT] [--keep FOLDER] [NAME...]
        (NAME: elementwise for jax_elementwise.py; PYTHONPATH=python:tests/support:tests/ops/conformance)
 
 A case file defines `def cases(suite: Suite) -> None` and calls
