@@ -274,7 +274,7 @@ class Needs {
   bool is_read_here_alone(const Value& value, const Network& network);
   bool reads_each_once(TermId consumer, TermId read);
   bool is_used_elsewhere(const Value& value, const Network& network);
-  void read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
+  bool read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
   std::vector<Region> reads_by(TermId consumer, TermId read);
   bool have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b);
   bool are_cheaper_joined(const std::set<TermId>& sums, const Network& network);
@@ -388,8 +388,10 @@ class Needs {
   std::vector<TermId> flat_;                 // sums and products that are counted
   std::set<TermId> added_;                   // products of different indices that are parts of sums
   std::vector<uint32_t> uses_;
-  std::map<TermId, bool> unmade_;               // see is_cheaper_unmade
-  std::vector<TermId> first_user_;              // by term: the least that uses it
+  std::map<std::pair<TermId, TermId>, std::vector<Region>> reads_by_;  // see reads_by
+  std::map<std::pair<TermId, TermId>, bool> read_once_;                // see reads_each_once
+  std::map<TermId, bool> unmade_;                                      // see is_cheaper_unmade
+  std::vector<TermId> first_user_;                                     // by term: the least that uses it
   std::vector<std::vector<TermId>> consumers_;  // by term: what takes it, through sums and products; see find_consumers
   std::vector<DType> wanted_width_;             // by term: the widest type that anybody wants of it
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part

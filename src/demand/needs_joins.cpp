@@ -9,6 +9,12 @@ namespace lightline::demand {
 
 using loops::Reducer;
 
+namespace {
+
+constexpr Range anywhere{-(int64_t(1) << 40), int64_t(1) << 40, 1};
+
+}  // namespace
+
 // What takes a term, looking through sums and products: terms that are neither, or `no_term` for whoever takes it as it
 // is: outputs, indices, and more than are kept.
 void Needs::find_consumers() {
@@ -48,27 +54,53 @@ void Needs::find_consumers() {
   }
 }
 
-// The elements of a term in a value, through sums and products.
-void Needs::read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions) {
-  if (!value.is_element()) return;
-  if (value.term == read)
-    for (Region& region : index::image(where, value.at, atoms_)) regions.push_back(std::move(region));
-  const Term& made = term(value.term);
-  if (made.kind != TermKind::sum && made.kind != TermKind::product) return;
-  for (const Argument& arg : made.args) {
-    algebra_.box = where.box;
-    read_elements(algebra_.moved(arg.value, value.at), where, read, regions);
-  }
+// The elements of a term in a value, through sums and products. False if that takes too long.
+bool Needs::read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions) {
+  constexpr int most_visits = 512;
+  std::set<TermId> without;  // what is known not to read it
+  int visits = 0;
+  const auto visit = [&](const auto& self, const Value& at) -> bool {  // whether it is read there
+    if (!at.is_element() || at.term < read || visits > most_visits || without.contains(at.term)) return false;
+    ++visits;
+    if (at.term == read)
+      for (Region& region : index::image(where, at.at, atoms_)) regions.push_back(std::move(region));
+    const Term& made = term(at.term);
+    bool found = at.term == read;
+    if (made.kind == TermKind::sum || made.kind == TermKind::product)
+      for (const Argument& arg : made.args) {
+        if (!arg.value.is_element() || arg.value.term < read || without.contains(arg.value.term)) continue;
+        algebra_.box = where.box;
+        found |= self(self, algebra_.moved(arg.value, at.at));
+      }
+    if (!found && visits <= most_visits) without.insert(at.term);
+    return found;
+  };
+  visit(visit, value);
+  if (visits <= most_visits) return true;
+  Region everything;
+  everything.box.assign(term(read).rank, anywhere);
+  regions.push_back(std::move(everything));
+  return false;
 }
 
 // All elements of a term that are read for what is needed of a reduction.
 std::vector<Region> Needs::reads_by(TermId consumer, TermId read) {
+  constexpr size_t most_networks = 64;
+  const auto known = reads_by_.find({consumer, read});
+  if (known != reads_by_.end() && counting_) return known->second;
   std::vector<Region> regions;
   const uint32_t reduced = uint32_t(term(consumer).reduced.size());
-  for (const Region& needed : needed_[consumer])
-    for (const Case& one : term(consumer).body)
-      if (const auto where = body_at(one.where, needed, reduced); where && !where->empty)
-        read_elements(one.value, *where, read, regions);
+  if (needed_[consumer].size() * term(consumer).body.size() > most_networks) {
+    Region everything;
+    everything.box.assign(term(read).rank, anywhere);
+    regions.push_back(std::move(everything));
+  } else {
+    for (const Region& needed : needed_[consumer])
+      for (const Case& one : term(consumer).body)
+        if (const auto where = body_at(one.where, needed, reduced); where && !where->empty)
+          read_elements(one.value, *where, read, regions);
+  }
+  if (counting_) reads_by_[{consumer, read}] = regions;
   return regions;
 }
 
@@ -98,6 +130,9 @@ bool Needs::reads_each_once(TermId consumer, TermId read) {
   const Term& made = term(consumer);
   if (made.body.size() == 1 && needed_[consumer].size() == 1) return true;
   if (made.body.size() * needed_[consumer].size() > most_networks) return false;
+  const auto known = read_once_.find({consumer, read});
+  if (known != read_once_.end() && counting_) return known->second;
+  bool once = true;
   std::vector<std::vector<Region>> read_by;
   for (const Case& one : made.body)
     for (const Region& needed : needed_[consumer]) {
@@ -105,11 +140,13 @@ bool Needs::reads_each_once(TermId consumer, TermId read) {
       if (!where || where->empty) continue;
       std::vector<Region> own;
       read_elements(one.value, *where, read, own);
-      for (const std::vector<Region>& other : read_by)
-        if (have_elements_in_common(own, other)) return false;
+      once = once && std::none_of(read_by.begin(), read_by.end(), [&](const std::vector<Region>& other) {
+               return have_elements_in_common(own, other);
+             });
       read_by.push_back(std::move(own));
     }
-  return true;
+  if (counting_) read_once_[{consumer, read}] = once;
+  return once;
 }
 
 // Others take it than this network, or other cases of the same sum.
@@ -174,7 +211,7 @@ bool Needs::is_cheaper_unmade(TermId id) {
         const auto where = body_at(one.where, needed, reduced);
         if (!where || ++networks > most_networks) return false;
         const size_t before = regions.size();
-        read_elements(one.value, *where, id, regions);
+        if (!read_elements(one.value, *where, id, regions)) return false;
         if (where->empty || regions.size() == before) continue;
         Network network = network_of({{one.value}, 1, {}}, *where, bit(reduced) - 1, term(consumer).width, consumer);
         if (term(one.value.term).kind == TermKind::product) {

@@ -66,20 +66,25 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
     for (size_t r = 0; r < reduced; ++r) total *= double(one.where.box[r].count());
     return total;
   };
+  constexpr size_t most_cases = 16;  // of which the elements are looked at
+  std::vector<std::set<TermId>> factors;
+  for (const Case& one : body) factors.push_back(factors_of(one.value));
+  std::map<std::pair<size_t, TermId>, std::vector<Region>> known;
+  const auto reads = [&](size_t i, TermId id) -> const std::vector<Region>& {
+    const auto [at, added] = known.try_emplace({i, id});
+    if (added) read_elements(body[i].value, body[i].where, id, at->second);
+    return at->second;
+  };
   for (size_t i = 0; i < body.size(); ++i)
     for (size_t j = 0; j < body.size() && !stood_for[i]; ++j) {
       if (body[i].value == body[j].value || stood_for[j]) continue;
       const double own = points(body[i]), other = points(body[j]);
       const bool smaller = own < other || (own == other && j < i);
       if (!smaller) continue;
-      const std::set<TermId> others = factors_of(body[j].value);
-      for (const TermId id : factors_of(body[i].value)) {
-        if (!others.contains(id)) continue;
-        std::vector<Region> one, two;
-        read_elements(body[i].value, body[i].where, id, one);
-        read_elements(body[j].value, body[j].where, id, two);
-        stood_for[i] = stood_for[i] || have_elements_in_common(one, two);
-      }
+      stood_for[i] = std::any_of(factors[i].begin(), factors[i].end(), [&](TermId id) {
+        return factors[j].contains(id) &&
+               (body.size() > most_cases || have_elements_in_common(reads(i, id), reads(j, id)));
+      });
     }
   return stood_for;
 }
