@@ -91,13 +91,13 @@ Value Algebra::moved(const Value& value, std::span<const Form> at) {
 
 namespace {
 
-void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {
+void prepare(Coordinates& coordinates, const std::vector<const Value*>& values, std::span<const Range> box) {
   std::vector<const Form*> forms;
   for (const Value* value : values) {
     if (value->is_position()) forms.push_back(&value->form);
     for (const Form& form : value->at) forms.push_back(&form);
   }
-  coordinates.prepare(forms);
+  coordinates.prepare(forms, box);
 }
 
 }  // namespace
@@ -109,6 +109,25 @@ Value Algebra::named(const Value& value, Coordinates& coordinates) {
   return result;
 }
 
+namespace {
+
+// The narrowest type that holds all of them. Numbers are rounded as what they are chosen from.
+DType width_of_choice(std::span<const Value* const> values, DType result) {
+  DType width = DType::boolean;
+  for (const Value* value : values) {
+    if (value->is_element()) width = wider(width, value->width);
+    if (value->is_position()) width = wider(width, result);
+  }
+  for (const Value* value : values) {
+    if (!value->is_number() || is_float(width) || value->number == 0 || value->number == 1) continue;
+    const bool small = value->number == std::floor(value->number) && std::abs(value->number) <= 127;
+    width = wider(width, small ? DType::i8 : result);
+  }
+  return width;
+}
+
+}  // namespace
+
 Value Algebra::element_of(Function function, std::span<const Value* const> args, DType type, DType result) {
   std::vector<const Value*> sorted(args.begin(), args.end());
   if (commutes(function) && comes_before(*sorted[1], *sorted[0])) std::swap(sorted[0], sorted[1]);
@@ -117,12 +136,10 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
   term.function = function;
   term.type = type;
   Coordinates coordinates(atoms_, 0);
-  prepare(coordinates, sorted);
-  DType width = DType::boolean;
+  prepare(coordinates, sorted, box);
   for (const Value* arg : sorted) {
     term.args.push_back({named(*arg, coordinates), 1});
     term.reads_data |= reads_data(*arg);
-    if (arg->is_element()) width = wider(width, arg->width);
   }
   term.rank = coordinates.rank();
   switch (function) {  // no wider than what they choose from
@@ -136,7 +153,7 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
     case Function::round:
     case Function::trunc:
     case Function::sign: {
-      term.width = narrower(width, result);
+      term.width = narrower(width_of_choice(sorted, result), result);
       if (const auto whole = whole_numbers(bounds_of(function, term.args))) term.width = narrower(term.width, *whole);
       break;
     }
@@ -147,10 +164,7 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
       if (const auto whole = whole_numbers(bounds_of(function, term.args))) term.width = narrower(term.width, *whole);
       break;
     case Function::select: {
-      DType chosen = DType::boolean;
-      for (size_t i = 1; i < 3; ++i)
-        if (sorted[i]->is_element()) chosen = wider(chosen, sorted[i]->width);
-      term.width = narrower(chosen, result);
+      term.width = narrower(width_of_choice(std::span(sorted).subspan(1), result), result);
       break;
     }
     default: term.width = result;
@@ -268,7 +282,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Argument& arg : flat) values.push_back(&arg.value);
-  prepare(coordinates, values);
+  prepare(coordinates, values, box);
   for (const Argument& arg : flat) {
     term.args.push_back({named(arg.value, coordinates), arg.factor});
     term.reads_data |= reads_data(arg.value);
@@ -320,7 +334,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Value& factor : flat) values.push_back(&factor);
-  prepare(coordinates, values);
+  prepare(coordinates, values, box);
   for (const Value& factor : flat) {
     if (factor.is_element()) width = wider(width, factor.width);
     term.args.push_back({named(factor, coordinates), 1});

@@ -23,6 +23,7 @@ class Algebra {
 
   // The function at every point where all arguments are known. `type` is that of the arguments.
   Cases apply(loops::Function function, std::span<const Cases> args, DType type, DType result);
+  std::optional<Cases> as_formula(const Cases& numbers, DType type);
   Cases cast(const Cases& value, DType from, DType to);
   // Elements hold no more than an array of this type does.
   static void narrow(Cases& value, DType to);

@@ -142,11 +142,66 @@ bool Algebra::may_meet() {
   return choices > 0;
 }
 
+// Numbers that change from region to region, as one element of a formula. Nothing if some of them could hide what they
+// are added to, or if they are few.
+std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
+  constexpr size_t most_apart = 4;
+  if (numbers.size() <= most_apart || !is_float(type)) return std::nullopt;
+  Region whole;
+  whole.box = numbers[0].where.box;
+  std::vector<Region> regions;
+  std::vector<bool> matters(whole.box.size(), false);
+  for (const Case& one : numbers) {
+    if (!one.value.is_number() || std::abs(one.value.number) >= -as_good_as_minus_infinity) return std::nullopt;
+    if (!one.where.samples.empty() || one.where.box.size() != whole.box.size()) return std::nullopt;
+    for (size_t v = 0; v < whole.box.size(); ++v) {
+      const Range& own = one.where.box[v];
+      matters[v] = matters[v] || own != whole.box[v];
+      whole.box[v] = {std::min(own.lo, whole.box[v].lo), std::max(own.hi, whole.box[v].hi), 1};
+    }
+    for (const Form& cut : one.where.cuts) {
+      if (atoms_.has_data(cut)) return std::nullopt;
+      atoms_.for_each_variable(cut, [&](index::AtomId v) { matters[v] = true; });
+    }
+    regions.push_back(one.where);
+  }
+  double points = 0;  // cases are disjoint
+  for (const Region& region : regions) points += double(index::count(region, atoms_));
+  if (points < double(index::count(whole, atoms_))) return std::nullopt;
+  Term term;
+  term.kind = TermKind::array;
+  term.type = term.width = type;
+  std::vector<Form> at, images(whole.box.size());
+  for (size_t v = 0; v < whole.box.size(); ++v) {
+    if (!matters[v]) continue;
+    images[v] = Form::variable(index::AtomId(at.size()));
+    at.push_back(Form::variable(index::AtomId(v)));
+  }
+  term.rank = uint32_t(at.size());
+  for (const Case& one : numbers) {
+    Case own{{}, one.value};
+    for (size_t v = 0; v < whole.box.size(); ++v)
+      if (matters[v]) own.where.box.push_back(one.where.box[v]);
+    for (const Form& cut : one.where.cuts) own.where.cuts.push_back(atoms_.compose(cut, images, {}));
+    std::sort(own.where.cuts.begin(), own.where.cuts.end());
+    term.body.push_back(std::move(own));
+  }
+  const TermId id = terms_.intern(std::move(term));
+  return Cases{{whole, Value::element(id, std::move(at), type)}};
+}
+
 Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DType type, DType result) {
   Cases into;
   std::vector<const Cases*> lists;
   bool whole = true;
   for (const Cases& list : args) lists.push_back(&list);
+  std::optional<Cases> formula;
+  if (function == loops::Function::add || function == loops::Function::sub)
+    for (size_t i = 0; i < 2 && !formula; ++i) {
+      const bool data =
+          std::any_of(args[1 - i].begin(), args[1 - i].end(), [&](const Case& one) { return reads_data(one.value); });
+      if (data && (formula = as_formula(args[i], type))) lists[i] = &*formula;
+    }
   for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
     if (into.size() < most_cases)
       call(function, values, type, result, where, into);

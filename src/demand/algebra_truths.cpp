@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "demand/algebra.h"
+#include "demand/numbers.h"
 
 namespace lightline::demand {
 
@@ -161,17 +162,22 @@ std::optional<Value> Algebra::truth_of(Function function, std::span<const Value*
       for (size_t i = 0; i < 2; ++i)
         if (args[i]->is_number(0)) return hat(*args[1 - i]);
       return std::nullopt;
-    case Function::eq:
-    case Function::ne:
-      for (size_t i = 0; i < 2; ++i) {  // a truth that is, or is not, 0 or 1
-        if (!args[i]->is_number() || !args[1 - i]->is_element() || args[1 - i]->width != DType::boolean) continue;
-        if (args[i]->number != 0 && args[i]->number != 1) break;
-        const bool kept = (function == Function::eq) == (args[i]->number == 1);
-        return kept ? *args[1 - i] : opposite(*args[1 - i]);
-      }
-      return comparison(function, *args[0], *args[1], type);
-    default: return is_order(function) ? std::optional(comparison(function, *args[0], *args[1], type)) : std::nullopt;
+    default: break;
   }
+  if (!is_order(function) && !is_equality(function)) return std::nullopt;
+  // Of a truth and a number: always the same, the truth, or its opposite.
+  for (size_t i = 0; i < 2; ++i) {
+    if (!args[i]->is_number() || !args[1 - i]->is_element() || args[1 - i]->width != DType::boolean) continue;
+    bool found[2];
+    for (const double truth : {0.0, 1.0}) {
+      const double numbers[] = {i == 0 ? args[0]->number : truth, i == 0 ? truth : args[1]->number};
+      found[size_t(truth)] = *demand::evaluate(function, numbers, false) != 0;
+    }
+    if (found[0] == found[1]) return Value::of(found[0]);
+    return found[1] ? *args[1 - i] : opposite(*args[1 - i]);
+  }
+  if (type == DType::boolean) return std::nullopt;
+  return comparison(function, *args[0], *args[1], type);
 }
 
 }  // namespace lightline::demand

@@ -335,7 +335,7 @@ class Needs {
   bool makes_products(const Value& part) const;
   bool repeats(const Value& part, const Factor& factor) const;
   bool picks(const Value& part) const;
-  std::vector<Value> parts_of(const Network& network, const Factor& factor);
+  std::vector<Value> parts_of(const Network& network, const Factor& factor, bool& all_shrink);
   Network with_part(const Network& rest, const Value& part);
   double products_of_part(const Network& rest, const Value& part);
   bool joins(Network network, const Value& part);

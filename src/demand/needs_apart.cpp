@@ -48,9 +48,10 @@ bool Needs::picks(const Value& part) const {
 
 // What is added in a factor, if taking it apart could save products: parts that are products themselves, or, all of
 // them, rows that repeat, or of one place each.
-std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor) {
+std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor, bool& all_shrink) {
   const Value& value = factor.value;
   std::vector<Value> parts;
+  all_shrink = true;
   if ((factor.variables & network.summed) == 0 || factor.exponential) return parts;
   if (value.is_position()) {
     // i - j + 1
@@ -77,7 +78,8 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor)
   const bool any_makes =
       uses_[value.term] <= 1 && !factor.formula &&
       std::any_of(parts.begin(), parts.end(), [&](const Value& part) { return makes_products(part); });
-  if (!all_repeat && !all_pick && !any_makes) parts.clear();
+  all_shrink = all_repeat || all_pick;
+  if (!all_shrink && !any_makes) parts.clear();
   return parts;
 }
 
@@ -152,7 +154,8 @@ double Needs::products_of_all(const std::vector<Network>& networks) {
 bool Needs::distribute(const Network& network, TermId owner, Results& results) {
   if (network.summed == 0 || network.distributed > 1 || tier_ == Tier::unfused) return false;
   for (size_t i = 0; i < network.factors.size(); ++i) {
-    const std::vector<Value> parts = parts_of(network, network.factors[i]);
+    bool all_shrink = false;
+    const std::vector<Value> parts = parts_of(network, network.factors[i], all_shrink);
     if (parts.size() < 2 || parts.size() > most_added) continue;
     const Value value = network.factors[i].value;
     const bool own_alone = value.is_element() && uses_[value.term] <= 1;
@@ -161,12 +164,14 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     ++rest.distributed;
     std::vector<Network> networks;
     double own = 0, apart = 0;  // what the parts take by themselves, and of those what is made all the same
-    for (const Value& part : parts) {
-      if (part.is_number()) continue;  // what it scales is a part of the others
-      networks.push_back(with_part(rest, part));
-      const double inside = own_alone ? products_of_part(rest, part) : 0;
-      own += inside;
-      if (inside > 0 && term(part.term).kind == TermKind::reduce && !joins(networks.back(), part)) apart += inside;
+    std::vector<double> inside(parts.size(), 0);
+    for (size_t p = 0; p < parts.size() && own_alone; ++p) own += inside[p] = products_of_part(rest, parts[p]);
+    if (own == 0 && !all_shrink) continue;  // some part takes as much as the whole does
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].is_number()) continue;  // what it scales is a part of the others
+      networks.push_back(with_part(rest, parts[p]));
+      if (inside[p] > 0 && term(parts[p].term).kind == TermKind::reduce && !joins(networks.back(), parts[p]))
+        apart += inside[p];
     }
     const bool too_many = std::any_of(networks.begin(), networks.end(),
                                       [](const Network& one) { return one.factors.size() > most_factors; });

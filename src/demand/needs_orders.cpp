@@ -522,7 +522,9 @@ uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equatio
 
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed) {
   const double products = Orders{*this, network, inner, keep, transformed}.cheapest();
-  return tier_ != Tier::unfused && inner.size() > 2 ? products / orders_of_equal_factors(network, inner) : products;
+  // A quadratic form takes half of its matrix, added to the other half.
+  const bool mirrored = tier_ == Tier::floor ? inner.size() > 2 : tier_ == Tier::fused && inner.size() == 3;
+  return mirrored ? products / orders_of_equal_factors(network, inner) : products;
 }
 
 }  // namespace lightline::demand

@@ -405,4 +405,4 @@ def test_lines_in_every_spelling(tmp_path: Path) -> None:
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     failures = [f"{r['id']} ({r['backend']}): {r['message']}" for r in reports if not r["pass"]]
     assert not failures, "\n".join(failures)
-    assert len(reports) == 2 * len(LINES)
+    assert len(reports) == 3 * len(LINES)
