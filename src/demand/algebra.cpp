@@ -91,13 +91,13 @@ Value Algebra::moved(const Value& value, std::span<const Form> at) {
 
 namespace {
 
-void prepare(Coordinates& coordinates, const std::vector<const Value*>& values, std::span<const Range> box) {
+void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {
   std::vector<const Form*> forms;
   for (const Value* value : values) {
     if (value->is_position()) forms.push_back(&value->form);
     for (const Form& form : value->at) forms.push_back(&form);
   }
-  coordinates.prepare(forms, box);
+  coordinates.prepare(forms);
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
   term.function = function;
   term.type = type;
   Coordinates coordinates(atoms_, 0);
-  prepare(coordinates, sorted, box);
+  prepare(coordinates, sorted);
   for (const Value* arg : sorted) {
     term.args.push_back({named(*arg, coordinates), 1});
     term.reads_data |= reads_data(*arg);
@@ -282,7 +282,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Argument& arg : flat) values.push_back(&arg.value);
-  prepare(coordinates, values, box);
+  prepare(coordinates, values);
   for (const Argument& arg : flat) {
     term.args.push_back({named(arg.value, coordinates), arg.factor});
     term.reads_data |= reads_data(arg.value);
@@ -334,7 +334,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Value& factor : flat) values.push_back(&factor);
-  prepare(coordinates, values, box);
+  prepare(coordinates, values);
   for (const Value& factor : flat) {
     if (factor.is_element()) width = wider(width, factor.width);
     term.args.push_back({named(factor, coordinates), 1});

@@ -435,7 +435,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
   }
   std::vector<const Form*> forms;
   for (const Form& form : free) forms.push_back(&form);
-  coordinates.prepare(forms, box);
+  coordinates.prepare(forms);
   DType width = DType::boolean;
   for (const Case& one : body) {
     Case renamed;

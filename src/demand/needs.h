@@ -335,6 +335,7 @@ class Needs {
   bool makes_products(const Value& part) const;
   bool repeats(const Value& part, const Factor& factor) const;
   bool picks(const Value& part) const;
+  double elements_of(const Value& value, const Region& region);
   std::vector<Value> parts_of(const Network& network, const Factor& factor, bool& all_shrink);
   Network with_part(const Network& rest, const Value& part);
   double products_of_part(const Network& rest, const Value& part);

@@ -32,6 +32,13 @@ bool Needs::makes_products(const Value& part) const {
 
 // Whether a part may have fewer elements than the sum that it is of.
 bool Needs::repeats(const Value& part, const Factor& factor) const {
+  // It tells all places of the sum.
+  if (part.is_element() && factor.value.is_element() &&
+      std::all_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& own) {
+        return own.is_constant() || std::any_of(part.at.begin(), part.at.end(),
+                                                [&](const Form& form) { return form.terms == own.terms; });
+      }))
+    return false;
   return !part.is_element() || variables_of(part) != factor.variables || !is_plain(part.at);
 }
 
@@ -149,6 +156,22 @@ double Needs::products_of_all(const std::vector<Network>& networks) {
   return total;
 }
 
+// Different elements of a value in a region; of a product those of its largest factor.
+double Needs::elements_of(const Value& value, const Region& region) {
+  if (value.is_number()) return 1;
+  if (value.is_element() && term(value.term).kind == TermKind::product) {
+    double most = 1;
+    algebra_.box = region.box;
+    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
+      if (algebra_.reads_data(arg.value))
+        most = std::max(most, elements_of(algebra_.moved(arg.value, value.at), region));
+    return most;
+  }
+  const std::vector<Form> forms = value.is_position() ? std::vector<Form>{value.form} : value.at;
+  const std::vector<Region> image = index::image(region, forms, atoms_);
+  return image.empty() ? 1 : double(count(image));
+}
+
 // x @ (w + a @ b) may be x @ w + (x @ a) @ b, and (x[s] - x[t]) @ w the difference of rows of x @ w: whatever takes
 // fewer products.
 bool Needs::distribute(const Network& network, TermId owner, Results& results) {
@@ -159,6 +182,13 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     if (parts.size() < 2 || parts.size() > most_added) continue;
     const Value value = network.factors[i].value;
     const bool own_alone = value.is_element() && uses_[value.term] <= 1;
+    // A sum that meets one factor alone: parts that have as many elements as it has take as many products.
+    if (all_shrink && network.factors.size() == 2 && network.region.is_box() && value.is_element() && !picks(parts[0])) {
+      const double all = elements_of(value, network.region);
+      double each = 0;
+      for (const Value& part : parts) each += each < all ? elements_of(part, network.region) : 0;
+      if (each >= all) continue;
+    }
     Network rest = network;
     rest.factors.erase(rest.factors.begin() + int64_t(i));
     ++rest.distributed;

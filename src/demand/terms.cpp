@@ -114,22 +114,17 @@ Form Coordinates::name(const Form& form) {
   return variable(forms_.size() - 1);
 }
 
-// A variable that is a coordinate, or a digit of one.
+// A variable that is a coordinate.
 std::optional<Form> Coordinates::image_of(index::AtomId v) const {
   for (size_t i = 0; i < forms_.size(); ++i)
     if (forms_[i].terms.size() == 1 && forms_[i].terms[0] == std::pair<index::AtomId, int64_t>(v, 1))
       return atoms_.sum(Form::of(-forms_[i].constant), variable(i));
-  for (const Part& part : parts_) {
-    if (part.variable != v) continue;
-    const Form quotient = atoms_.quotient(variable(part.whole), part.unit, {});
-    return part.by > 0 ? atoms_.remainder(quotient, part.by, {}) : quotient;
-  }
   return std::nullopt;
 }
 
 // A form of variables that are coordinates, all of them.
 std::optional<Form> Coordinates::of_known_variables(const Form& form) const {
-  if (atoms_.has_data(form) || (!atoms_.has_compound(form) && parts_.empty())) return std::nullopt;
+  if (atoms_.has_data(form)) return std::nullopt;
   std::vector<Form> images;
   bool all = true;
   atoms_.for_each_variable(form, [&](index::AtomId v) {
@@ -141,41 +136,8 @@ std::optional<Form> Coordinates::of_known_variables(const Form& form) const {
   return all ? std::optional(atoms_.compose(form, images, {})) : std::nullopt;
 }
 
-void Coordinates::prepare_wholes(std::span<const Form* const> forms, std::span<const Range> box) {
+void Coordinates::prepare_variables(std::span<const Form* const> forms) {
   if (by_digits_) return;
-  const auto stands_alone = [&](index::AtomId v) {
-    return std::any_of(forms.begin(), forms.end(),
-                       [&](const Form* form) { return form->terms.size() == 1 && form->terms[0].first == v; });
-  };
-  for (const Form* form : forms) {
-    if (form->terms.size() < 2 || atoms_.has_compound(*form)) continue;
-    std::vector<std::pair<int64_t, index::AtomId>> terms;
-    int64_t factor = 0;
-    for (const auto& [atom, coefficient] : form->terms) factor = std::gcd(factor, coefficient);
-    bool digits = true, alone = false;
-    for (const auto& [atom, coefficient] : form->terms) {
-      terms.emplace_back(coefficient / factor, atom);
-      digits = digits && coefficient > 0 && atom < box.size() &&
-               std::none_of(parts_.begin(), parts_.end(), [&](const Part& known) { return known.variable == atom; });
-      alone = alone || stands_alone(atom);
-    }
-    if (!digits || !alone) continue;
-    std::sort(terms.begin(), terms.end());
-    for (size_t t = 0; t < terms.size() && digits; ++t) {
-      const Range range = box[terms[t].second];
-      digits = range.lo >= 0 && (t > 0 || terms[t].first == 1);
-      if (t + 1 < terms.size())
-        digits = digits && terms[t + 1].first % terms[t].first == 0 && range.hi < terms[t + 1].first / terms[t].first;
-    }
-    if (!digits) continue;
-    Form whole;
-    for (const auto& [atom, coefficient] : form->terms) whole.terms.emplace_back(atom, coefficient / factor);
-    for (size_t t = 0; t < terms.size(); ++t)
-      parts_.push_back({terms[t].second, forms_.size(), terms[t].first,
-                        t + 1 < terms.size() ? terms[t + 1].first / terms[t].first : 0});
-    forms_.push_back(std::move(whole));
-  }
-  // Of 4 h and h div 7 the variable
   for (const Form* form : forms) {
     if (form->terms.size() != 1 || !index::is_variable(form->terms[0].first) || form->terms[0].second == 1) continue;
     const index::AtomId v = form->terms[0].first;
@@ -280,9 +242,9 @@ std::optional<Form> Coordinates::by_digits(const Form& form) {
   return result;
 }
 
-void Coordinates::prepare(std::span<const Form* const> forms, std::span<const Range> box) {
+void Coordinates::prepare(std::span<const Form* const> forms) {
   prepare_digits(forms);
-  prepare_wholes(forms, box);
+  prepare_variables(forms);
   // Variables of numbers by data that tell something else, too
   std::vector<index::AtomId> plain;
   std::vector<const Form*> data;
@@ -312,12 +274,13 @@ void Coordinates::prepare(std::span<const Form* const> forms, std::span<const Ra
         });
         if (uses > 0) name(Form::variable(v));
       });
-  for (const int round : {0, 1})
+  for (const int round : {0, 1, 2})
     for (const Form* form : forms) {
       if (form->is_constant() || atoms_.has_compound(*form)) continue;
+      if ((form->terms.size() > 1) != (round == 2)) continue;
       int64_t factor = 0;
       for (const auto& [atom, coefficient] : form->terms) factor = std::gcd(factor, coefficient);
-      if ((factor == 1) == (round == 0)) name(*form);
+      if (round == 2 || (factor == 1) == (round == 0)) name(*form);
     }
 }
 

@@ -108,7 +108,7 @@ class Coordinates {
   Coordinates(Atoms& atoms, uint32_t first) : atoms_(atoms), first_(first) {}
   // Looks at all forms first: numbers that data tell are coordinates by themselves, unless the places where they are
   // read are needed anyway.
-  void prepare(std::span<const Form* const> forms, std::span<const Range> box);
+  void prepare(std::span<const Form* const> forms);
   Form name(const Form& form);
   // Of a form whose variables below `kept` stay as they are; the others are those of `name`, moved down by `kept`.
   Form name_beside(const Form& form, uint32_t kept);
@@ -125,20 +125,14 @@ class Coordinates {
   void digits_of(const Form& form, std::vector<Form>& digits) const;
   std::optional<Form> by_digits(const Form& form);
   std::optional<Form> of_known_variables(const Form& form) const;
-  // Of 7 w + i and w, with i below 7, the first is a coordinate, and the others are its digits.
-  void prepare_wholes(std::span<const Form* const> forms, std::span<const Range> box);
+  // Of 4 h and h div 7 the variable is a coordinate.
+  void prepare_variables(std::span<const Form* const> forms);
   std::optional<Form> image_of(index::AtomId variable) const;
   Form variable(size_t i) const { return Form::variable(index::AtomId(first_ + i)); }
 
   Atoms& atoms_;
   uint32_t first_;
   std::vector<Form> forms_;
-  struct Part {  // (whole div unit) mod by, or without the latter the quotient alone
-    index::AtomId variable;
-    size_t whole;
-    int64_t unit, by;
-  };
-  std::vector<Part> parts_;
   bool by_place_ = false;
   bool by_digits_ = false;
 };
