@@ -35,8 +35,8 @@ bool Needs::repeats(const Value& part, const Factor& factor) const {
   // It tells all places of the sum.
   if (part.is_element() && factor.value.is_element() &&
       std::all_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& own) {
-        return own.is_constant() || std::any_of(part.at.begin(), part.at.end(),
-                                                [&](const Form& form) { return form.terms == own.terms; });
+        return own.is_constant() ||
+               std::any_of(part.at.begin(), part.at.end(), [&](const Form& form) { return form.terms == own.terms; });
       }))
     return false;
   return !part.is_element() || variables_of(part) != factor.variables || !is_plain(part.at);
@@ -183,7 +183,8 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     const Value value = network.factors[i].value;
     const bool own_alone = value.is_element() && uses_[value.term] <= 1;
     // A sum that meets one factor alone: parts that have as many elements as it has take as many products.
-    if (all_shrink && network.factors.size() == 2 && network.region.is_box() && value.is_element() && !picks(parts[0])) {
+    if (all_shrink && network.factors.size() == 2 && network.region.is_box() && value.is_element() &&
+        !picks(parts[0])) {
       const double all = elements_of(value, network.region);
       double each = 0;
       for (const Value& part : parts) each += each < all ? elements_of(part, network.region) : 0;

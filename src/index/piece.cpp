@@ -125,10 +125,11 @@ std::vector<Piece> merged(std::vector<Piece> pieces) {
 }
 
 // False if points were dropped.
-bool add_disjoint(std::vector<Piece>& pieces, Piece piece) {
+bool add_disjoint(std::vector<Piece>& pieces, Piece piece, int& left_in_all) {
   bool whole = true;
   std::vector<Piece> pending{std::move(piece)};
-  for (int left = 256; !pending.empty() && left > 0; --left) {  // what takes longer to split is dropped
+  // What takes longer to split is dropped.
+  for (int left = 256; !pending.empty() && left > 0 && left_in_all > 0; --left, --left_in_all) {
     Piece next = std::move(pending.back());
     pending.pop_back();
     if (next.bounds_empty()) continue;
@@ -287,9 +288,13 @@ Piece project(const Piece& piece, const std::vector<int>& kept, bool* exact) {
 }
 
 void PointSet::add(Piece piece) {
+  constexpr size_t most_added = 2048;
   if (piece.bounds_empty()) return;
-  for (const Piece& known : added_)
-    if (added_.size() <= max_cut_pieces && contained(piece, known)) return;
+  overflows_ |= added_.size() >= most_added;
+  if (added_.size() >= most_added) return;
+  if (added_.size() <= max_cut_pieces &&
+      std::any_of(added_.begin(), added_.end(), [&](const Piece& known) { return contained(piece, known); }))
+    return;
   added_.push_back(std::move(piece));
   current_ = false;
 }
@@ -305,15 +310,16 @@ bool PointSet::contains(const PointSet& other) const {
 const std::vector<Piece>& PointSet::pieces() const {
   if (current_) return pieces_;
   current_ = true;
-  dropped_ = false;
+  dropped_ = overflows_;
   if (added_.size() == 1) return pieces_ = added_;
   std::vector<std::pair<double, Piece>> sorted;
   for (Piece& piece : merged(added_)) sorted.emplace_back(-count(piece), std::move(piece));
   std::sort(sorted.begin(), sorted.end());
   pieces_.clear();
+  int left = 4096;
   for (auto& [size, piece] : sorted) {
     if (sorted.size() > 1)
-      dropped_ |= !add_disjoint(pieces_, std::move(piece));
+      dropped_ |= !add_disjoint(pieces_, std::move(piece), left);
     else
       pieces_.push_back(std::move(piece));
   }

@@ -91,13 +91,14 @@ class PointSet {
   double points(bool* exact = nullptr) const;
   bool drops_points() const {  // pieces() are fewer points than were added
     pieces();
-    return dropped_;
+    return dropped_ || overflows_;
   }
 
  private:
   std::vector<Piece> added_;
   mutable std::vector<Piece> pieces_;
   mutable bool dropped_ = false;
+  bool overflows_ = false;       // more were added than are kept
   mutable bool current_ = true;  // pieces_ says the same as added_
 };
 
