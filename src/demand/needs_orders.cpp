@@ -476,50 +476,6 @@ struct Needs::Orders {
   }
 };
 
-// Of a box, as far as these variables go.
-double Needs::box_points(const Region& box, uint64_t variables) {
-  double total = 1;
-  for (; variables != 0; variables &= variables - 1)
-    total *= double(box.box[size_t(std::countr_zero(variables))].count());
-  return total;
-}
-
-// The variables that forms are, each by itself; nothing if one of them is more than that.
-std::optional<uint64_t> Needs::plain_variables(const std::vector<Form>& forms) {
-  uint64_t set = 0;
-  for (const Form& form : forms) {
-    if (form.is_constant()) continue;
-    if (form.terms.size() != 1 || !index::is_variable(form.terms[0].first)) return std::nullopt;
-    set |= bit(form.terms[0].first);
-  }
-  return set;
-}
-
-// Variables that equations tell from others may stand for them.
-std::vector<uint64_t> Needs::equations_of(const Region& region) const {
-  std::vector<uint64_t> equations;
-  for (const Form& cut : region.cuts) {
-    const Form opposite = atoms_.scaled(cut, -1);
-    if (std::find(region.cuts.begin(), region.cuts.end(), opposite) == region.cuts.end()) continue;
-    uint64_t set = 0;
-    atoms_.for_each_variable(cut, [&](index::AtomId v) { set |= bit(v); });
-    if (!atoms_.has_compound(cut)) equations.push_back(set);
-  }
-  return equations;
-}
-
-uint64_t Needs::told_by(uint64_t variables, const std::vector<uint64_t>& equations) {
-  for (bool more = !equations.empty(); more;) {
-    more = false;
-    for (const uint64_t set : equations)
-      if (std::popcount(set & ~variables) == 1) {
-        variables |= set;
-        more = true;
-      }
-  }
-  return variables;
-}
-
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed) {
   const double products = Orders{*this, network, inner, keep, transformed}.cheapest();
   // A quadratic form takes half of its matrix, added to the other half.

@@ -249,5 +249,24 @@ TEST(Powers, WindowsWithABiasByDataKeepTheirProducts) {
   EXPECT_EQ(macs(text), 36 * 12 * 8 + 2 * (8 * 9 * 9 * 2));
 }
 
+// ---- windows ----
+
+// Rows in windows of 4, shifted by 2, with a bias that keeps the two ends of the last window apart: what the windows
+// are made of counts once for every row.
+TEST(Windows, ShiftedWindowsCountEveryRowOnce) {
+  const std::string text =
+      "program p(x: f32[16, 8], w: f32[8, 8], v: f32[8, 8]) -> (y) {\n"
+      "  r: f32[16, 8] = view i, j: x[(i + 2) mod 16, j]\n"
+      "  q: f32[16, 8] = for i, j: sum k in 8: r[i, k] * w[k, j]\n"
+      "  s: f32[4, 4, 4] = for n, i, j: sum k in 8: q[4 * n + i, k] * q[4 * n + j, k]\n"
+      "  b: f32[4, 4, 4] = for n, i, j: if((4 * n + i >= 14) != (4 * n + j >= 14), -100, 0)\n"
+      "  a: f32[4, 4, 4] = for n, i, j: exp(s[n, i, j] + b[n, i, j])\n"
+      "  o: f32[4, 4, 8] = for n, i, c: sum j in 4: a[n, i, j] * q[4 * n + j, c]\n"
+      "  z: f32[16, 8] = view i, c: o[i div 4, i mod 4, c]\n"
+      "  u: f32[16, 8] = for i, c: x[i, c] + z[(i + 14) mod 16, c]\n"
+      "  y: f32[16, 8] = for i, c: sum k in 8: max(u[i, k], 0) * v[k, c]\n}";
+  EXPECT_EQ(macs(text), 16 * 8 * 8 + 4 * (4 * 5 / 2) * 8 + 4 * 4 * 4 * 8 + 16 * 8 * 8);
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -1,0 +1,64 @@
+// Experts and other rows that data pick, in every spelling: one product of each token with the rows that it picks.
+#include <gtest/gtest.h>
+
+#include "demand/pricing.h"
+
+namespace lightline::demand {
+namespace {
+
+using testing_support::floor_macs;
+using testing_support::macs;
+
+std::string experts(const std::string& gate) {
+  return "program p(x: f32[64, 16], w: f32[8, 16, 32], e: i64[64], d: i64[64], a: f32[64], b: f32[64]) -> (y) {\n"
+         "  h: f32[64, 8, 32] = for t, g, j: sum k in 16: x[t, k] * w[g, k, j]\n"
+         "  y: f32[64, 32] = for t, j: sum g in 8: (" +
+         gate + ") * h[t, g, j]\n}";
+}
+
+constexpr double one_each = 64 * 16 * 32;
+
+TEST(OneHot, EverySpellingPicksOneExpert) {
+  for (const char* gate : {"f32(e[t] == g)", "1 - f32(e[t] != g)", "f32(not (e[t] != g))", "if(e[t] != g, 0, 1)",
+                           "f32(e[t] <= g and e[t] > g - 1)", "f32(g <= e[t] and g + 1 > e[t])",
+                           "max(0, 1 - abs(f32(e[t]) - f32(g)))", "f32(e[t] - g == 0)", "f32(abs(e[t] - g) < 1)"}) {
+    EXPECT_EQ(macs(experts(gate)), one_each) << gate;
+    EXPECT_EQ(floor_macs(experts(gate)), 0) << gate;  // it may pick none
+  }
+}
+
+TEST(OneHot, OtherTruthsPickAll) {
+  for (const char* gate : {"f32(e[t] != g)", "f32(e[t] <= g and e[t] > g - 2)", "1 - f32(e[t] == g)"})
+    EXPECT_GE(macs(experts(gate)), 8 * one_each) << gate;
+}
+
+TEST(OneHot, TwoOfThemPickTwoExperts) {
+  for (const char* gate : {"if(e[t] == g, a[t], 0) + if(d[t] == g, b[t], 0)", "f32(e[t] == g or d[t] == g)"}) {
+    EXPECT_GE(macs(experts(gate)), one_each) << gate;  // both may be the same
+    EXPECT_LE(macs(experts(gate)), 2 * one_each + 64 * 32) << gate;
+  }
+}
+
+TEST(OneHot, ExpertsThatAreAddedInTurnShareTheRows) {
+  std::string text = "program p(x: f32[64, 16], w: f32[4, 16, 32], e: i64[64]) -> (y) {\n", sum;
+  for (const char* g : {"0", "1", "2", "3"}) {
+    text += std::string("  h") + g + ": f32[64, 32] = for t, j: sum k in 16: x[t, k] * w[" + g + ", k, j]\n";
+    sum += std::string(sum.empty() ? "" : " + ") + "f32(e[t] == " + g + ") * h" + g + "[t, j]";
+  }
+  text += "  y: f32[64, 32] = for t, j: " + sum + "\n}";
+  EXPECT_EQ(macs(text), one_each);
+  EXPECT_EQ(floor_macs(text), 0);
+}
+
+TEST(OneHot, TablesThatTheProgramCarriesTellTheirPlaces) {
+  // Rows 2, 3 and 0 of five: exponentials of three columns, the others are 1
+  EXPECT_EQ(testing_support::transcendentals("program p(x: f32[2, 3]) -> (y) {\n"
+                                             "  at: i64[3] = const [2, 3, 0]\n"
+                                             "  one: f32[3, 5] = for i, j: if(at[i] == j, 1, 0)\n"
+                                             "  z: f32[2, 5] = for i, j: sum k in 3: x[i, k] * one[k, j]\n"
+                                             "  y: f32[2, 5] = for i, j: exp(z[i, j])\n}"),
+            2 * 3);
+}
+
+}  // namespace
+}  // namespace lightline::demand
