@@ -316,7 +316,7 @@ const std::vector<Piece>& PointSet::pieces() const {
   for (Piece& piece : merged(added_)) sorted.emplace_back(-count(piece), std::move(piece));
   std::sort(sorted.begin(), sorted.end());
   pieces_.clear();
-  int left = 4096;
+  int left = 1 << 14;
   for (auto& [size, piece] : sorted) {
     if (sorted.size() > 1)
       dropped_ |= !add_disjoint(pieces_, std::move(piece), left);
