@@ -274,14 +274,16 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
         });
         if (uses > 0) name(Form::variable(v));
       });
-  for (const int round : {0, 1, 2})
-    for (const Form* form : forms) {
-      if (form->is_constant() || atoms_.has_compound(*form)) continue;
-      if ((form->terms.size() > 1) != (round == 2)) continue;
-      int64_t factor = 0;
-      for (const auto& [atom, coefficient] : form->terms) factor = std::gcd(factor, coefficient);
-      if (round == 2 || (factor == 1) == (round == 0)) name(*form);
-    }
+  std::vector<std::pair<std::pair<bool, int64_t>, const Form*>> plain_forms;  // by whether it is a sum, and its divisor
+  for (const Form* form : forms) {
+    if (form->is_constant() || atoms_.has_compound(*form)) continue;
+    int64_t divisor = 0;
+    for (const auto& [atom, coefficient] : form->terms) divisor = std::gcd(divisor, coefficient);
+    plain_forms.push_back({{form->terms.size() > 1, divisor}, form});
+  }
+  std::stable_sort(plain_forms.begin(), plain_forms.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [order, form] : plain_forms) name(*form);
 }
 
 Form Coordinates::free_part(const Form& form, uint32_t kept) const {
