@@ -149,7 +149,6 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
   if (numbers.size() <= most_apart || !is_float(type)) return std::nullopt;
   Region whole;
   whole.box = numbers[0].where.box;
-  std::vector<Region> regions;
   std::vector<bool> matters(whole.box.size(), false);
   for (const Case& one : numbers) {
     if (!one.value.is_number() || std::abs(one.value.number) >= -as_good_as_minus_infinity) return std::nullopt;
@@ -163,10 +162,9 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
       if (atoms_.has_data(cut)) return std::nullopt;
       atoms_.for_each_variable(cut, [&](index::AtomId v) { matters[v] = true; });
     }
-    regions.push_back(one.where);
   }
   double points = 0;  // cases are disjoint
-  for (const Region& region : regions) points += double(index::count(region, atoms_));
+  for (const Case& one : numbers) points += double(index::count(one.where, atoms_));
   if (points < double(index::count(whole, atoms_))) return std::nullopt;
   Term term;
   term.kind = TermKind::array;

@@ -32,6 +32,15 @@ struct GroupTraffic {
   double result_bytes = 0;
 };
 
+inline constexpr uint32_t no_variable = UINT32_MAX;
+
+// The variable that a form plainly is, with any shift.
+inline uint32_t plain_variable(const Form& form) {
+  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
+             ? form.terms[0].first
+             : no_variable;
+}
+
 class Needs {
  public:
   // `taken` says of truths that hold for a whole array how branches by them go; of others both sides are needed.

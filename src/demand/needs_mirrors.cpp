@@ -7,15 +7,6 @@
 namespace lightline::demand {
 namespace {
 
-constexpr uint32_t nowhere = UINT32_MAX;
-
-// The coordinate that a form plainly is.
-uint32_t plain(const Form& form) {
-  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
-             ? form.terms[0].first
-             : nowhere;
-}
-
 // Exchanges the coordinates of two lists of forms; nothing if they do not pair up.
 std::vector<uint32_t> exchange(const std::vector<Form>& a, const std::vector<Form>& b, uint32_t size) {
   std::vector<uint32_t> mirror(size);
@@ -23,8 +14,8 @@ std::vector<uint32_t> exchange(const std::vector<Form>& a, const std::vector<For
   bool moves = false;
   for (size_t d = 0; d < a.size(); ++d) {
     if (a[d] == b[d]) continue;
-    const uint32_t x = plain(a[d]), y = plain(b[d]);
-    if (x == nowhere || y == nowhere || a[d].constant != b[d].constant) return {};
+    const uint32_t x = plain_variable(a[d]), y = plain_variable(b[d]);
+    if (x == no_variable || y == no_variable || a[d].constant != b[d].constant) return {};
     if ((mirror[x] != x && mirror[x] != y) || (mirror[y] != y && mirror[y] != x)) return {};
     mirror[x] = y;
     mirror[y] = x;

@@ -8,19 +8,10 @@
 namespace lightline::demand {
 namespace {
 
-constexpr uint32_t open_variable = UINT32_MAX;
-
-// The variable that a form plainly is, with any shift.
-uint32_t plain_variable(const Form& form) {
-  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
-             ? form.terms[0].first
-             : open_variable;
-}
-
 // The variables that go there go to `to`, as far as nothing else was said.
 bool send(std::vector<uint32_t>& images, std::vector<uint32_t>& origins, uint32_t from, uint32_t to) {
   if (images[from] == to) return true;
-  if (images[from] != open_variable || origins[to] != open_variable) return false;
+  if (images[from] != no_variable || origins[to] != no_variable) return false;
   images[from] = to;
   origins[to] = from;
   return true;
@@ -38,7 +29,7 @@ struct Needs::SymmetrySearch {
 
   bool fits(const Form& from, const Form& to, std::vector<uint32_t>& images, std::vector<uint32_t>& origins) const {
     const uint32_t x = plain_variable(from), y = plain_variable(to);
-    if (x != open_variable && y != open_variable && from.constant == to.constant) {
+    if (x != no_variable && y != no_variable && from.constant == to.constant) {
       if (x != y && (((fixed & bit(x)) != 0) || (fixed & bit(y)) != 0)) return false;
       const Range &a = network.region.box[x], &b = network.region.box[y];
       return a.lo <= b.hi && b.lo <= a.hi && send(images, origins, x, y);
@@ -80,12 +71,12 @@ struct Needs::SymmetrySearch {
 std::optional<std::vector<Needs::Exchanges>> Needs::symmetries(const Network& network,
                                                                const std::vector<size_t>& members, uint64_t fixed) {
   SymmetrySearch search{*this, network, members, fixed};
-  const Exchanges nothing(network.region.box.size(), open_variable);
+  const Exchanges nothing(network.region.box.size(), no_variable);
   search.place(0, 0, nothing, nothing);
   if (search.tries == 0) return std::nullopt;
   for (Exchanges& images : search.found)
     for (uint32_t v = 0; v < images.size(); ++v)
-      if (images[v] == open_variable) images[v] = v;
+      if (images[v] == no_variable) images[v] = v;
   return std::move(search.found);
 }
 

@@ -66,15 +66,17 @@ NormalWriter::Linear NormalWriter::linear(const Form& form, const Scope& scope) 
   return result;
 }
 
+void NormalWriter::add_to(ExprId& sum, ExprId part, bool negative) {
+  if (sum == loops::none)
+    sum = negative ? out_.program.call(Function::neg, part) : part;
+  else
+    sum = out_.program.call(negative ? Function::sub : Function::add, sum, part);
+}
+
 ExprId NormalWriter::written(const Linear& form) {
   loops::Program& program = out_.program;
   ExprId result = loops::none;
-  const auto join = [&](ExprId part, bool negative) {
-    if (result == loops::none)
-      result = negative ? program.call(Function::neg, part) : part;
-    else
-      result = program.call(negative ? Function::sub : Function::add, result, part);
-  };
+  const auto join = [&](ExprId part, bool negative) { add_to(result, part, negative); };
   const auto put = [&](bool negative) {
     for (const auto& [part, coefficient] : form.parts) {
       if ((coefficient < 0) != negative) continue;
@@ -194,12 +196,7 @@ ExprId NormalWriter::formula(TermId id, std::span<const Form> at, const Scope& s
 ExprId NormalWriter::sum(const Term& term, std::span<const Form> at, const Scope& scope) {
   loops::Program& program = out_.program;
   ExprId result = loops::none;
-  const auto join = [&](ExprId part, bool negative) {
-    if (result == loops::none)
-      result = negative ? program.call(Function::neg, part) : part;
-    else
-      result = program.call(negative ? Function::sub : Function::add, result, part);
-  };
+  const auto join = [&](ExprId part, bool negative) { add_to(result, part, negative); };
   for (const bool negative : {false, true}) {
     for (const Argument& arg : term.args) {
       if ((arg.factor < 0) != negative) continue;
