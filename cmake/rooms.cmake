@@ -22,8 +22,7 @@ function(lightline_quick target level)
 endfunction()
 
 # lightline_room(FOLDER [USES rooms] [LIBRARIES libraries] [LEVEL O1|O2|O3] [BATCH files])
-# LEVEL O1 is for rooms whose speed nobody notices, O3 for the parser. BATCH joins so many files into one translation unit; BATCH folder
-# joins up to four of one folder.
+# LEVEL O1 is for rooms whose speed nobody notices, O3 for the parser. BATCH joins so many files into one translation unit.
 function(lightline_room room)
   cmake_parse_arguments(ROOM "" "LEVEL;BATCH" "USES;LIBRARIES" ${ARGN})
   string(REPLACE / _ name ${room})
@@ -48,17 +47,6 @@ function(lightline_room room)
   lightline_quick(lightline_${name} ${ROOM_LEVEL})
   if(ROOM_BATCH AND LIGHTLINE_QUICK_BUILD)
     set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD ON)
-    if(ROOM_BATCH STREQUAL folder)
-      set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
-      foreach(source ${sources})
-        get_filename_component(folder ${source} DIRECTORY)
-        get_filename_component(folder ${folder} NAME)
-        math(EXPR count_${folder} "0${count_${folder}} + 1")
-        math(EXPR part "(${count_${folder}} - 1) / 4")  # one file that changes takes at most three others along
-        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${part})
-      endforeach()
-    else()
-      set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ROOM_BATCH})
-    endif()
+    set_target_properties(lightline_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ROOM_BATCH})
   endif()
 endfunction()

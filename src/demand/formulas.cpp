@@ -63,18 +63,18 @@ std::optional<double> Algebra::evaluate_reduction(const Term& term, const std::v
     default: return std::nullopt;
   }
   for (const Case& one : term.body) {
-    std::vector<Range> box = one.where.box;
+    std::vector<Range> points = one.where.box;
     for (size_t c = 0; c < at.size(); ++c) {
-      const Range& range = box[term.reduced.size() + c];
+      const Range& range = points[term.reduced.size() + c];
       if (at[c] < range.lo || at[c] > range.hi || floor_mod(at[c] - range.lo, range.step) != 0) {
-        box.clear();
+        points.clear();
         break;
       }
-      box[term.reduced.size() + c] = {at[c], at[c], 1};
+      points[term.reduced.size() + c] = {at[c], at[c], 1};
     }
-    if (box.empty() && !one.where.box.empty()) continue;
+    if (points.empty() && !one.where.box.empty()) continue;
     bool known = true;
-    index::for_each_point(index::Piece{box, {}, false}, [&](const std::vector<int64_t>& point) {
+    index::for_each_point(index::Piece{points, {}, false}, [&](const std::vector<int64_t>& point) {
       if (!known || --budget < 0) {
         known = false;
         return;

@@ -234,9 +234,9 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   const double transformed = share < 1 ? real * cheapest_order(network, inner, false, true) : INFINITY;
   const double macs = real * cheapest_order(network, inner, counting_);
   if (atoms_.losses() != before) link(owner, owner, Link::Kind::inexact);
-  Work& work = work_of(owner);
-  work.macs[type] += tier_ == Tier::floor ? std::min(macs, transformed) : macs;
-  work.transformed_macs[type] += std::min(macs, transformed);
+  Work& added_to = work_of(owner);
+  added_to.macs[type] += tier_ == Tier::floor ? std::min(macs, transformed) : macs;
+  added_to.transformed_macs[type] += std::min(macs, transformed);
 }
 
 // A product with a conjugate takes the same real products.
@@ -322,9 +322,9 @@ void Needs::settle_pairs() {
     if (atoms_.losses() != before) link(pair.owner, pair.owner, Link::Kind::inexact);
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     products *= pair.real_products;
-    Work& work = work_of(pair.owner);
-    work.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
-    work.transformed_macs[pair.type] += products * pair.transformed;
+    Work& added_to = work_of(pair.owner);
+    added_to.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
+    added_to.transformed_macs[pair.type] += products * pair.transformed;
   }
 }
 

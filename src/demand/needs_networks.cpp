@@ -343,7 +343,7 @@ void Needs::take_one_hot(Network& network) {
       network.factors.erase(network.factors.begin() + int64_t(i));
       algebra_.box = network.region.box;
       for (Factor& factor : network.factors) {
-        for_each_value(factor, [&](Value& value) { value = algebra_.moved(value, images); });
+        for_each_value(factor, [&](Value& part) { part = algebra_.moved(part, images); });
         factor.variables = variables_of(factor.value);
       }
       network.one_hot = true;

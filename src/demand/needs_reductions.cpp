@@ -188,12 +188,12 @@ void Needs::settle_totals() {
     const Term& made = term(total.owner);
     const AtLeast values = total.values.empty() ? AtLeast(0) : count(total.values);
     const double operations = additions(total.points, values, total.results, total.most_results);
-    Work& work = work_of(total.owner);
+    Work& added_to = work_of(total.owner);
     if (made.reducer == Reducer::sum) {
-      work.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;
+      added_to.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;
     } else {
       const DType type = is_integer(made.width) ? made.width : made.type;
-      work.vector_ops[type] += operations * 0.5 * values_of_a_lane(type, true);
+      added_to.vector_ops[type] += operations * 0.5 * values_of_a_lane(type, true);
     }
   }
 }

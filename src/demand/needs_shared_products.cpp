@@ -47,9 +47,10 @@ void Needs::share_products(TermId id) {
   std::vector<const Part*> standing;
   for (const Part& part : parts) {
     const bool shared = std::any_of(standing.begin(), standing.end(), [&](const Part* other) {
-      return other->term != part.term && std::any_of(part.factors.begin(), part.factors.end(), [&](TermId id) {
-               return other->factors.contains(id) && have_elements_in_common(reads_of(other->value, other->region, id),
-                                                                             reads_of(part.value, part.region, id));
+      return other->term != part.term && std::any_of(part.factors.begin(), part.factors.end(), [&](TermId factor) {
+               return other->factors.contains(factor) &&
+                      have_elements_in_common(reads_of(other->value, other->region, factor),
+                                              reads_of(part.value, part.region, factor));
              });
     });
     if (shared)
@@ -70,7 +71,7 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
   std::vector<std::set<TermId>> factors;
   for (const Case& one : body) factors.push_back(factors_of(one.value));
   std::map<std::pair<size_t, TermId>, std::vector<Region>> known;
-  const auto reads = [&](size_t i, TermId id) -> const std::vector<Region>& {
+  const auto reads_in = [&](size_t i, TermId id) -> const std::vector<Region>& {
     const auto [at, added] = known.try_emplace({i, id});
     if (added) read_elements(body[i].value, body[i].where, id, at->second);
     return at->second;
@@ -83,7 +84,7 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
       if (!smaller) continue;
       stood_for[i] = std::any_of(factors[i].begin(), factors[i].end(), [&](TermId id) {
         return factors[j].contains(id) &&
-               (body.size() > most_cases || have_elements_in_common(reads(i, id), reads(j, id)));
+               (body.size() > most_cases || have_elements_in_common(reads_in(i, id), reads_in(j, id)));
       });
     }
   return stood_for;

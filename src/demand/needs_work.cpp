@@ -273,7 +273,7 @@ void Needs::count_call(TermId id) {
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);
   if (counting_ && tier_ != Tier::floor && made.reads_data && !free) {
     const double elements = distinct(id, made.kind == TermKind::call ? regions : strict_[id]);
-    Work& work = work_of(id);
+    Work& added_to = work_of(id);
     const loops::FunctionInfo& info = loops::info(made.function);
     if (root.term != id && root.steps > 1) {
       // A function of one variable costs one evaluation, however it is spelled.
@@ -285,7 +285,7 @@ void Needs::count_call(TermId id) {
         find_transcendentals(id, root.term, functions);
         if (functions.owner == no_term) functions.owner = id;
       } else if (!is_free(id, root.term)) {
-        work.vector_ops[made.type] += values;
+        added_to.vector_ops[made.type] += values;
       }
     } else if (info.transcendental_ops > 0) {
       double evaluations = elements;
@@ -317,12 +317,12 @@ void Needs::count_call(TermId id) {
         functions.spelled.insert(id);
         if (functions.owner == no_term) functions.owner = id;
       } else {
-        work.transcendental_ops += evaluations;
+        added_to.transcendental_ops += evaluations;
       }
     } else if (!is_modifier(made.function) && !is_clamp(made) && !is_shift(made)) {
-      work.vector_ops[vector_type(id)] += std::min(elements, compared_elements(id)) *
-                                          (is_packed(made.function) ? 0.5 : 1) *
-                                          values_of_a_lane(made.type, is_packed(made.function));
+      added_to.vector_ops[vector_type(id)] += std::min(elements, compared_elements(id)) *
+                                              (is_packed(made.function) ? 0.5 : 1) *
+                                              values_of_a_lane(made.type, is_packed(made.function));
     }
   }
   if (root.term != id && root.steps > 1) {
