@@ -286,7 +286,7 @@ class Needs {
   bool read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
   std::vector<Region> reads_by(TermId consumer, TermId read);
   bool have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b);
-  bool are_cheaper_joined(const std::set<TermId>& sums, const Network& network);
+  bool are_cheaper_joined(const std::set<TermId>& sums, const Network& network, std::optional<double>& kept);
   bool is_cheaper_unmade(TermId id);
   bool may_join(const Value& value) const;
   static size_t times_read(const Network& network, TermId id);
@@ -294,8 +294,8 @@ class Needs {
   void absorb(Network& network);
   void absorb_own(Network& network);
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
-  void most_first(std::vector<Network>& networks);
-  double products_together(const std::vector<Network>& networks);
+  std::vector<Network> most_first(std::vector<Network>& networks);
+  double products_together(const std::vector<Network>& prepared);
   // A part of what is summed: a product of factors with a number.
   struct Addend {
     std::vector<Value> factors;
@@ -328,12 +328,15 @@ class Needs {
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
   double products_of(Network network, bool keep = false);
-  double products_of_all(const std::vector<Network>& networks);
+  void prepare(Network& network);
+  double products_of_prepared(const Network& network, bool keep);
+  double products_of_all(const std::vector<Network>& prepared);
   struct Chain;
   std::optional<Chain> chain_of(const Value& part, const Region& region, const std::set<TermId>& parts);
   bool is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const;
   bool are_made_for(const std::set<TermId>& parts, TermId sum) const;
   void factor_out(TermId id);
+  double products_apart(const std::vector<Value>& sums, const Region& region);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;

@@ -123,17 +123,14 @@ bool Needs::joins(Network network, const Value& part) {
 }
 
 // Products of several networks, each pair of elements once.
-double Needs::products_of_all(const std::vector<Network>& networks) {
+double Needs::products_of_all(const std::vector<Network>& prepared) {
   struct Shared {
     std::vector<Region> regions;
     double products = 0;
   };
   std::map<std::pair<TermId, TermId>, Shared> pairs;
   double total = 0;
-  for (Network network : networks) {
-    take_one_hot(network);
-    absorb(network);
-    split_digits(network);
+  for (const Network& network : prepared) {
     uint64_t data_variables = 0;
     const std::vector<size_t> inner = factors_inside(network, data_variables);
     if (inner.size() < 2) continue;
@@ -208,8 +205,8 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
                                       [](const Network& one) { return one.factors.size() > most_factors; });
     if (too_many) return false;
     const double together = products_of(network) + own;
-    most_first(networks);
-    apart += std::min(products_together(networks), products_of_all(networks));
+    const std::vector<Network> prepared = most_first(networks);
+    apart += std::min(products_together(prepared), products_of_all(prepared));
     if (apart >= together) continue;
     if (value.is_element()) link(owner, value.term, Link::Kind::chain);
     for (const Value& part : parts)
@@ -252,8 +249,7 @@ bool Needs::price_if_cheaper(const Network& network, const std::vector<PartedFac
   if (networks.empty()) return false;
   double together = products_of(network);
   for (const PartedFactor& one : parted) together += products_inside(network.factors[one.factor].value, network.region);
-  most_first(networks);
-  if (products_together(networks) >= together) return false;
+  if (products_together(most_first(networks)) >= together) return false;
   for (Network& one : networks) price(one, owner, results);
   return true;
 }

@@ -170,9 +170,17 @@ std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data
 
 // Products of a network by itself, in the cheapest order.
 double Needs::products_of(Network network, bool keep) {
+  prepare(network);
+  return products_of_prepared(network, keep);
+}
+
+void Needs::prepare(Network& network) {
   take_one_hot(network);
   absorb(network);
   split_digits(network);
+}
+
+double Needs::products_of_prepared(const Network& network, bool keep) {
   uint64_t data_variables = 0;
   const std::vector<size_t> inner = factors_inside(network, data_variables);
   return inner.size() < 2 ? 0 : cheapest_order(network, inner, keep);

@@ -91,24 +91,34 @@ void Needs::factor_out(TermId id) {
   if (values.size() < 2 || values.size() > most_chains || parts.size() != values.size() || !are_made_for(parts, id))
     return;
   std::vector<Chain> chains;
-  double apart = 0;
   for (const Value& value : values) {
     auto chain = chain_of(value, region, parts);
     if (!chain) return;
     chains.push_back(std::move(*chain));
-    Network own;
-    own.region = region;
-    own.owner = value.term;
-    if (!join(own, term(value.term), term(value.term).body[0], value.at)) return;
-    apart += products_of(std::move(own));
   }
+  std::optional<double> apart;
   for (size_t i = 0; i < chains[0].network.factors.size(); ++i) {
     std::vector<size_t> common{i};
-    for (size_t c = 1; c < chains.size(); ++c)
+    for (size_t c = 1; c < chains.size() && common.size() == c; ++c)
       for (size_t j = 0; j < chains[c].network.factors.size() && common.size() == c; ++j)
         if (is_common_factor(chains[0], i, chains[c], j)) common.push_back(j);
-    if (common.size() == chains.size() && price_factored(id, chains, common, apart)) return;
+    if (common.size() != chains.size()) continue;
+    if (!apart) apart = products_apart(values, region);
+    if (price_factored(id, chains, common, *apart)) return;
   }
+}
+
+// The products of some sums of products, each by itself.
+double Needs::products_apart(const std::vector<Value>& sums, const Region& region) {
+  double products = 0;
+  for (const Value& sum : sums) {
+    Network own;
+    own.region = region;
+    own.owner = sum.term;
+    if (!join(own, term(sum.term), term(sum.term).body[0], sum.at)) return 0;
+    products += products_of(std::move(own));
+  }
+  return products;
 }
 
 bool Needs::price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common,

@@ -233,12 +233,17 @@ bool Needs::is_cheaper_unmade(TermId id) {
 
 // Sums of products that are read several times, or by others: whether all of this takes fewer products without them.
 // What others need of them anyway costs nothing here.
-bool Needs::are_cheaper_joined(const std::set<TermId>& sums, const Network& network) {
-  Network both = network, kept = network;
-  both.apart = kept.apart = true;
+bool Needs::are_cheaper_joined(const std::set<TermId>& sums, const Network& network, std::optional<double>& kept) {
+  Network both = network;
+  both.apart = true;
   for (const TermId id : sums)
     if (!join_all(both, id)) return false;
-  const double together = products_of(std::move(both)), alone = products_of(std::move(kept));
+  if (!kept) {
+    Network apart = network;
+    apart.apart = true;
+    kept = products_of(std::move(apart));
+  }
+  const double together = products_of(std::move(both)), alone = *kept;
   if (together < alone) return true;
   if (together == 0) return false;
   double own = 0;
@@ -272,8 +277,9 @@ void Needs::absorb(Network& network) {
   std::vector<std::set<TermId>> choices;
   for (const TermId id : shared) choices.push_back({id});
   if (shared.size() > 1) choices.push_back(shared);
+  std::optional<double> kept;  // the products of the network as it is
   for (const std::set<TermId>& chosen : choices) {
-    if (network.absorbed.size() + chosen.size() > most_absorbed || !are_cheaper_joined(chosen, network)) continue;
+    if (network.absorbed.size() + chosen.size() > most_absorbed || !are_cheaper_joined(chosen, network, kept)) continue;
     for (const TermId id : chosen) {
       join_all(network, id);
       network.absorbed.push_back(id);

@@ -170,19 +170,28 @@ bool Needs::join(Network& network, const Term& sum, const Case& one, const std::
 }
 
 // What several networks make on the way may serve all of them: the most expensive one is counted in full.
-void Needs::most_first(std::vector<Network>& networks) {
+// Gives them prepared, in the same order.
+std::vector<Needs::Network> Needs::most_first(std::vector<Network>& networks) {
+  std::vector<Network> prepared = networks;
   std::vector<std::pair<double, size_t>> order;
-  for (size_t i = 0; i < networks.size(); ++i) order.emplace_back(-products_of(networks[i]), i);
+  for (size_t i = 0; i < networks.size(); ++i) {
+    prepare(prepared[i]);
+    order.emplace_back(-products_of_prepared(prepared[i], false), i);
+  }
   std::sort(order.begin(), order.end());
-  std::vector<Network> sorted;
-  for (const auto& [products, i] : order) sorted.push_back(std::move(networks[i]));
+  std::vector<Network> sorted, sorted_prepared;
+  for (const auto& [products, i] : order) {
+    sorted.push_back(std::move(networks[i]));
+    sorted_prepared.push_back(std::move(prepared[i]));
+  }
   networks = std::move(sorted);
+  return sorted_prepared;
 }
 
-double Needs::products_together(const std::vector<Network>& networks) {
+double Needs::products_together(const std::vector<Network>& prepared) {
   const auto before = made_before_;
   double products = 0;
-  for (const Network& one : networks) products += products_of(one, true);
+  for (const Network& one : prepared) products += products_of_prepared(one, true);
   made_before_ = before;
   return products;
 }

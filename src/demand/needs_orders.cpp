@@ -39,6 +39,9 @@ struct Needs::Orders {
     std::vector<Exchanges> exchanges = {};
   };
   std::vector<Symmetric> symmetric = std::vector<Symmetric>(subsets);
+  // Of each factor which term, and which of its rows where numbers tell them: others have no element in common.
+  std::vector<std::vector<int64_t>> rows = {};
+  std::vector<size_t> by_rows = {};  // the factors in the order of those
 
   const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
 
@@ -216,6 +219,7 @@ struct Needs::Orders {
   double cheapest() {
     equations = needs.equations_of(network.region);
     find_variables();
+    sort_by_rows();
     for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
     for (size_t s = 1; s < subsets; ++s) {
       if (std::popcount(s) < 2) continue;
@@ -241,34 +245,28 @@ struct Needs::Orders {
   }
 
   // ---- what several sums make on the way ----
-  std::vector<size_t> sorted(size_t s) const {
-    std::vector<size_t> members;
-    for (size_t i = 0; i < n; ++i)
-      if ((s >> i & 1) != 0) members.push_back(i);
-    std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return rows(a) < rows(b); });
-    return members;
-  }
-
-  // Which term, and which of its rows where they are told by numbers: others have no element in common.
-  std::vector<int64_t> rows(size_t i) const {
-    const Value& value = factor(i).value;
-    std::vector<int64_t> key{value.is_element() ? int64_t(value.term) : -1};
-    for (const Form& form : value.at) key.push_back(form.is_constant() ? form.constant : -1);
-    return key;
+  void sort_by_rows() {
+    rows.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+      const Value& value = factor(i).value;
+      rows[i] = {value.is_element() ? int64_t(value.term) : -1};
+      for (const Form& form : value.at) rows[i].push_back(form.is_constant() ? form.constant : -1);
+      by_rows.push_back(i);
+    }
+    std::stable_sort(by_rows.begin(), by_rows.end(), [&](size_t a, size_t b) { return rows[a] < rows[b]; });
   }
 
   std::vector<int64_t> terms(size_t s) const {
     std::vector<int64_t> ids;
-    for (const size_t i : sorted(s)) ids.push_back(rows(i)[0]);
+    for (const size_t i : by_rows)
+      if ((s >> i & 1) != 0) ids.push_back(rows[i][0]);
     return ids;
   }
 
   std::vector<int64_t> all_rows(size_t s) const {
     std::vector<int64_t> list;
-    for (const size_t i : sorted(s)) {
-      const std::vector<int64_t> own = rows(i);
-      list.insert(list.end(), own.begin(), own.end());
-    }
+    for (const size_t i : by_rows)
+      if ((s >> i & 1) != 0) list.insert(list.end(), rows[i].begin(), rows[i].end());
     return list;
   }
 
@@ -281,7 +279,8 @@ struct Needs::Orders {
 
   std::vector<Region> elements(size_t s) const {
     std::vector<Form> forms;
-    for (const size_t i : sorted(s)) {
+    for (const size_t i : by_rows) {
+      if ((s >> i & 1) == 0) continue;
       const Value& value = factor(i).value;
       if (value.is_position()) forms.push_back(value.form);
       forms.insert(forms.end(), value.at.begin(), value.at.end());
@@ -291,6 +290,7 @@ struct Needs::Orders {
 
   // A part of it may be there from another sum: then nothing of it is sure to be made again.
   bool is_made_before(size_t s) const {
+    if (needs.made_before_.empty()) return false;
     const auto made = needs.made_before_.find(terms(s));
     if (made == needs.made_before_.end()) return false;
     if (made->second.rows.contains(all_rows(s))) return true;
