@@ -216,23 +216,27 @@ bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>
         zero.push_back(atoms_.scaled(rest, -1));
         continue;
       }
-      std::sort(open.begin(), open.end(),
-                [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+      const auto last_of = [](const Range& range) { return range.lo + range.step * (range.count() - 1); };
+      const auto place_of = [&](const std::pair<AtomId, int64_t>& term) {
+        return std::abs(term.second) * box[term.first].step;
+      };
+      std::sort(open.begin(), open.end(), [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
       // From the least value on, every digit counts up.
       int64_t reach = 0;
       bool apart = true;
-      for (const auto& [variable, coefficient] : open) {
-        apart = apart && box[variable].step == 1 && std::abs(coefficient) > reach;
-        reach += std::abs(coefficient) * (box[variable].count() - 1);
-        rest.constant -= coefficient * (coefficient > 0 ? box[variable].lo : box[variable].hi);
+      for (const auto& term : open) {
+        const auto& [variable, coefficient] = term;
+        apart = apart && place_of(term) > reach;
+        reach += place_of(term) * (box[variable].count() - 1);
+        rest.constant -= coefficient * (coefficient > 0 ? box[variable].lo : last_of(box[variable]));
       }
       if (!apart) continue;
       for (size_t k = open.size(); k-- > 0;) {
         const auto [variable, coefficient] = open[k];
-        const int64_t place = std::abs(coefficient);
+        const int64_t place = place_of(open[k]), step = box[variable].step;
         const Form digit = atoms_.quotient(rest, place, ranges);
-        images[variable] = coefficient > 0 ? atoms_.sum(Form::of(box[variable].lo), digit)
-                                           : atoms_.sum(Form::of(box[variable].hi), digit, -1);
+        images[variable] = coefficient > 0 ? atoms_.sum(Form::of(box[variable].lo), digit, step)
+                                           : atoms_.sum(Form::of(last_of(box[variable])), digit, -step);
         solved[variable] = true;
         rest = atoms_.remainder(rest, place, ranges);
       }

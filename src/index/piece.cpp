@@ -150,15 +150,22 @@ bool add_disjoint(std::vector<Piece>& pieces, Piece piece, int& left_in_all) {
   return whole && pending.empty();
 }
 
+// The least that the left side of a cut is in a box.
+int64_t least_value(const HalfSpace& cut, const std::vector<Range>& box) {
+  int64_t least = cut.constant;
+  for (const auto& [v, c] : cut.terms) least += c * (c > 0 ? box[size_t(v)].lo : box[size_t(v)].hi);
+  return least;
+}
+
+constexpr int64_t greatest_factor = 1 << 14;  // of a variable that goes exactly: no product overflows
+
 }  // namespace
 
 bool eliminate(Piece& piece, int variable) {
   const Range range = piece.box[size_t(variable)];
   std::vector<HalfSpace> kept, lower, upper;
-  bool unit = range.step == 1;
   for (HalfSpace& cut : piece.cuts) {
     const int64_t coefficient = coefficient_of(cut, variable);
-    if (coefficient != 0) unit &= coefficient == 1 || coefficient == -1;
     (coefficient == 0 ? kept : coefficient > 0 ? lower : upper).push_back(std::move(cut));
   }
   if (lower.empty() && upper.empty()) {
@@ -166,19 +173,29 @@ bool eliminate(Piece& piece, int variable) {
     return true;
   }
   Piece result{piece.box, std::move(kept), piece.empty};
-  const bool one_value = !unit || lower.size() * upper.size() > 16;
+  // a v + L >= 0 and b v <= U have a whole v between them if b L + a U >= 0 where a or b is 1, and else for sure if that
+  // is at least (a - 1) (b - 1), wherever they are.
+  std::vector<HalfSpace> between;
+  bool one_value = range.step != 1 || lower.size() * upper.size() > 16;
+  for (size_t i = 0; i < lower.size() && !one_value; ++i)
+    for (const HalfSpace& high : upper) {
+      const int64_t a = coefficient_of(lower[i], variable), b = -coefficient_of(high, variable);
+      HalfSpace both =
+          add_scaled(add_scaled({}, with_value(lower[i], variable, 0), b), with_value(high, variable, 0), a);
+      one_value |=
+          std::max(a, b) > greatest_factor || (a > 1 && b > 1 && least_value(both, piece.box) < (a - 1) * (b - 1));
+      between.push_back(std::move(both));
+    }
   if (one_value) {
     // one value of the variable: a subset of the projection
     const int64_t at = lower.size() >= upper.size() ? range.hi : range.lo;
     for (const auto* list : {&lower, &upper})
       for (const HalfSpace& cut : *list) result.cut(with_value(cut, variable, at));
   } else {
-    // v >= -(rest of lower) and v <= (rest of upper), with the box on both sides
+    // with the box on both sides
     for (const HalfSpace& cut : lower) result.cut(with_value(cut, variable, range.hi));
     for (const HalfSpace& cut : upper) result.cut(with_value(cut, variable, range.lo));
-    for (const HalfSpace& low : lower)
-      for (const HalfSpace& high : upper)
-        result.cut(add_scaled(with_value(low, variable, 0), with_value(high, variable, 0), 1));
+    for (HalfSpace& cut : between) result.cut(std::move(cut));
   }
   piece = std::move(result);
   // Where cuts are on one side only, the value that they allow is the best one.

@@ -70,7 +70,7 @@ void for_each_point(const Piece& piece, const Visit& visit) {
 }
 
 // Makes the cuts say what they say of the other variables alone, for some value of this one: exact for unit
-// coefficients, else for one value. False if points may be lost.
+// coefficients and where there is always a value between two cuts, else for one value. False if points may be lost.
 bool eliminate(Piece& piece, int variable);
 
 // The points of `piece` seen in the variables `kept` only (in that order): exact for unit coefficients, else smaller,
