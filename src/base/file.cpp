@@ -47,7 +47,7 @@ struct Limits {
 constexpr Limits program_limits{default_size_limit, text_size_limit};
 
 struct Input {
-  int descriptor;
+  int descriptor = -1;
   std::string name;   // for errors
   uint64_t size = 0;  // of a regular file, as it is stored
 };

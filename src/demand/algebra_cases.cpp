@@ -198,7 +198,8 @@ Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DTyp
     for (size_t i = 0; i < 2 && !formula; ++i) {
       const bool data =
           std::any_of(args[1 - i].begin(), args[1 - i].end(), [&](const Case& one) { return reads_data(one.value); });
-      if (data && (formula = as_formula(args[i], type))) lists[i] = &*formula;
+      if (data) formula = as_formula(args[i], type);
+      if (formula) lists[i] = &*formula;
     }
   for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
     if (into.size() < most_cases)

@@ -76,12 +76,13 @@ class Groups {
         group.name = statement.group == loops::none ? name_of(statement) : program.groups[statement.group];
         groups_.push_back(std::move(group));
       }
-      groups_[at->second].statements.push_back(id);
-      if (std::holds_alternative<loops::Opaque>(statement.node)) groups_[at->second].opaque = true;
-      group_of_[id] = at->second;
+      const size_t place = at->second;
+      groups_[place].statements.push_back(id);
+      if (std::holds_alternative<loops::Opaque>(statement.node)) groups_[place].opaque = true;
+      group_of_[id] = place;
       if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node))
         loops::for_each_statement(std::span(repeat->body),
-                                  [&](const loops::Statement& inner) { group_of_[ids.at(&inner)] = at->second; });
+                                  [&](const loops::Statement& inner) { group_of_[ids.at(&inner)] = place; });
     }
   }
 

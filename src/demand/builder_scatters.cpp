@@ -1,6 +1,7 @@
 // Scatters: by formulas they are choices and sums, by data they stay what they are.
 #include <algorithm>
 
+#include "base/maths.h"
 #include "demand/builder.h"
 #include "demand/known_values.h"
 #include "demand/products.h"
@@ -275,12 +276,11 @@ void Builder::replace_variable(Case& one, uint32_t variable, const Form& by, con
   for (size_t v = 0; v < images.size(); ++v) images[v] = Form::variable(index::AtomId(v));
   images[variable] = by;
   const Range range = one.where.box[variable];
-  const Form used = cut, reverse = opposite;
   std::vector<Form> cuts = std::exchange(one.where.cuts, {});
   one.where.cut(atoms_.sum(Form::of(-range.lo), by), atoms_);
   one.where.cut(atoms_.sum(Form::of(range.hi), by, -1), atoms_);
   for (const Form& other : cuts)
-    if (other != used && other != reverse) one.where.cut(atoms_.compose(other, images, one.where.box), atoms_);
+    if (other != cut && other != opposite) one.where.cut(atoms_.compose(other, images, one.where.box), atoms_);
   algebra_.box = one.where.box;
   one.value = algebra_.moved(one.value, images);
   one.where.box[variable] = {0, 0, 1};

@@ -223,6 +223,7 @@ class Needs {
     uint64_t summed = 0;           // variables that are summed
     DType width = DType::f64;      // of what becomes of the result
     TermId owner = no_term;        // whose sum it is
+    std::vector<Form> results;     // its coordinates, if they are not the variables behind those that it reduces
     std::vector<TermId> absorbed;  // sums of products that joined
     int distributed = 0;
     bool one_hot = false;
@@ -263,8 +264,8 @@ class Needs {
   void need_factors(const Network& network, TermId owner);
   void count_powers(const Factor& factor, const Region& region, TermId owner);
   void settle_powers();
-  static bool is_comparison_of_truths(const Term& made);
-  bool is_count_of_truths(loops::Reducer reducer, const Term& value) const;
+  std::vector<Value> truths_of(const Term& function);
+  bool is_count_of_truths(loops::Reducer reducer, const Term& value);
   bool need_search(const Value& value, const Region& region, TermId owner);
   bool is_sorted_search(TermId owner) const;
   // Truths that are put together of comparisons of what is counted with something else.
@@ -322,6 +323,7 @@ class Needs {
   bool is_cheaper_inside(const Value& value, const Network& around);
   // Every variable that is read by digits becomes its digits.
   void split_digits(Network& network);
+  std::vector<Form> results_of(const Network& network) const;
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
   void take_one_hot(Network& network);
   bool take_scatter(Network& network, size_t factor);
@@ -382,6 +384,7 @@ class Needs {
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
+  void fold_pairs();
 
   NormalForm& form_;
   Atoms& atoms_;
@@ -439,8 +442,18 @@ class Needs {
     TermId owner = no_term;
     bool owner_mirrors = false;
     double owner_share = 1;
+    bool one_owner = true;
+    double products = 0;  // once all are known
   };
   std::map<std::vector<uint64_t>, Pair> pairs_;
+  // Products of one sum that have a term in common
+  struct Fold {
+    size_t networks = 0;
+    std::set<std::vector<uint64_t>> pairs;
+    std::vector<std::pair<Region, std::vector<Form>>> parts;  // its elements, with the coordinates of the result
+  };
+  static constexpr size_t most_folded = 64;
+  std::map<std::pair<TermId, TermId>, Fold> folds_;  // by the sum and the term
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
   // Products of several factors on the way to sums

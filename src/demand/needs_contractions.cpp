@@ -286,7 +286,10 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.real_products = real;
   pair.transformed = share;
   if (pair.owner == no_term) pair.owner = owner;
-  if (pair.owner != owner) link(pair.owner, owner, Link::Kind::equal);
+  if (pair.owner != owner) {
+    pair.one_owner = false;
+    link(pair.owner, owner, Link::Kind::equal);
+  }
   pair.alike = id_of(first) == id_of(second) && !first.value.is_position();
   pair.squares_only = pair.squares_only && pair.alike && first.value.at == second.value.at;
   if ((!pair.alike || pair.squares_only) && !mirror_of(owner).empty()) {
@@ -303,6 +306,51 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
+  if (tier_ != Tier::fused) return;
+  // x[i, k] w[k, j] + x[i, k] v[k, j]: by the elements of each and the results that they go into
+  const std::vector<Form> coordinates = results_of(network);
+  for (const Factor* factor : {&first, &second}) {
+    if (!factor->value.is_element()) continue;
+    Fold& fold = folds_[{owner, factor->value.term}];
+    // What the others have together is smaller than the products only without some coordinate of it.
+    uint64_t others = network.summed;
+    for (const Factor& one : network.factors)
+      if (&one != (factor == (swap ? &right : &left) ? &a : &b)) others |= one.variables;
+    const bool smaller = (factor->variables & ~others) != 0;
+    if (!smaller || network.one_hot || network.owner != owner) fold.networks = most_folded;
+    if (++fold.networks > most_folded) continue;
+    fold.pairs.insert(key);
+    std::vector<Form> all = factor->value.at;
+    all.insert(all.end(), coordinates.begin(), coordinates.end());
+    fold.parts.emplace_back(network.region, std::move(all));
+  }
+}
+
+// Sums of products that have a factor in common may be added up before they meet it: each of its elements meets every
+// result once.
+void Needs::fold_pairs() {
+  std::map<TermId, std::pair<double, const Fold*>> best;  // by owner: what is left of how many
+  for (auto& [key, fold] : folds_) {
+    if (fold.networks < 2 || fold.networks > most_folded) continue;
+    double apart = 0;
+    bool own = true;
+    for (const auto& pair : fold.pairs) {
+      apart += pairs_[pair].products;
+      own = own && pairs_[pair].one_owner && !pairs_[pair].alike;
+    }
+    if (!own || apart == 0) continue;
+    std::vector<Region> met;
+    for (const auto& [region, forms] : fold.parts)
+      for (Region& part : index::image(region, forms, atoms_)) insert(met, std::move(part));
+    const double left = count(met) / apart;
+    const auto [at, added] = best.try_emplace(key.first, left, &fold);
+    if (!added && left < at->second.first) at->second = {left, &fold};
+  }
+  for (const auto& [owner, found] : best) {
+    if (found.first >= 1) continue;
+    link(owner, owner, Link::Kind::chain);
+    for (const auto& pair : found.second->pairs) pairs_[pair].products *= found.first;
+  }
 }
 
 void Needs::settle_pairs() {
@@ -329,7 +377,11 @@ void Needs::settle_pairs() {
     }
     if (atoms_.losses() != before) link(pair.owner, pair.owner, Link::Kind::inexact);
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
-    products *= pair.real_products;
+    pair.products = products;
+  }
+  fold_pairs();
+  for (const auto& [key, pair] : pairs_) {
+    const double products = pair.products * pair.real_products;
     Work& added_to = work_of(pair.owner);
     added_to.macs[pair.type] += products * (tier_ == Tier::floor ? pair.transformed : 1);
     added_to.transformed_macs[pair.type] += products * pair.transformed;

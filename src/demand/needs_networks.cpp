@@ -23,10 +23,14 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   if (value.is_element()) {
     const Term& made = term(value.term);
     algebra_.box = region.box;
-    const bool both = made.kind == TermKind::call && (made.function == loops::Function::logical_and ||
-                                                      (tier_ != Tier::floor && is_comparison_of_truths(made)));
+    const bool both = made.kind == TermKind::call && made.function == loops::Function::logical_and;
     if (made.kind == TermKind::product || both) {
       for (const Argument& arg : made.args) add_factor(network, algebra_.moved(arg.value, value.at));
+      price(network, owner, results);
+      return;
+    }
+    if (const std::vector<Value> truths = truths_of(made); tier_ != Tier::floor && truths.size() > 1) {
+      for (const Value& truth : truths) add_factor(network, algebra_.moved(truth, value.at));
       price(network, owner, results);
       return;
     }
@@ -70,12 +74,31 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   price(network, owner, results);
 }
 
-// a != b is a + b - 2 a b: counting where truths differ, or are the same, takes their products.
-bool Needs::is_comparison_of_truths(const Term& made) {
-  if (made.kind != TermKind::call || (made.function != loops::Function::eq && made.function != loops::Function::ne))
-    return false;
-  return std::all_of(made.args.begin(), made.args.end(),
-                     [](const Argument& arg) { return arg.value.is_element() && arg.value.width == DType::boolean; });
+// The truths that a function is of, if it is of nothing else. Any function of two truths is c + d a + e b + f a b:
+// counting where they differ, or where one of them holds, takes their products.
+std::vector<Value> Needs::truths_of(const Term& function) {
+  constexpr size_t most_truths = 4, most_visits = 32;
+  std::vector<Value> truths;
+  size_t visits = 0;
+  const auto visit = [&](const auto& self, const Term& made, const Value* at) -> bool {
+    if (++visits > most_visits) return false;
+    const std::vector<Argument> args = made.args;
+    return std::all_of(args.begin(), args.end(), [&](const Argument& arg) {
+      if (arg.value.is_number()) return true;
+      if (!arg.value.is_element()) return false;
+      const Value value = at != nullptr ? algebra_.moved(arg.value, at->at) : arg.value;
+      const Term& inner = term(value.term);
+      const size_t before = truths.size();
+      const bool plain = inner.kind == TermKind::call || inner.kind == TermKind::sum || inner.kind == TermKind::product;
+      if (plain && self(self, inner, &value)) return true;
+      truths.resize(before);
+      if (value.width != DType::boolean || !algebra_.reads_data(value)) return false;
+      if (std::find(truths.begin(), truths.end(), value) == truths.end()) truths.push_back(value);
+      return truths.size() <= most_truths;
+    });
+  };
+  if (function.kind != TermKind::call || !visit(visit, function, nullptr)) truths.clear();
+  return truths;
 }
 
 // The body of a reduction that is read at `at`, over the variables of the region and one more for each that it reduces.
@@ -206,6 +229,8 @@ void Needs::split_digits(Network& network) {
     });
   for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
   if (!digits) return;
+  const std::vector<Form> results = results_of(network);
+  forms.insert(forms.end(), results.begin(), results.end());
   const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
   if (parts[0].size() != 1) return;
   const index::AffinePart& part = parts[0][0];
@@ -229,8 +254,18 @@ void Needs::split_digits(Network& network) {
     });
     factor.variables = variables_of(factor.value);
   }
+  network.results.assign(part.forms.begin() + int64_t(next), part.forms.end());
   network.region = std::move(region);
   network.summed = summed;
+}
+
+// The coordinates of the sum that a network belongs to, in its variables.
+std::vector<Form> Needs::results_of(const Network& network) const {
+  std::vector<Form> results = network.results;
+  if (results.empty() && network.owner != no_term)
+    for (size_t c = 0; c < term(network.owner).rank; ++c)
+      results.push_back(Form::variable(index::AtomId(term(network.owner).reduced.size() + c)));
+  return results;
 }
 
 // A scatter over zeros is a sum over its points of one-hot rows: the places become what data tell.
@@ -326,7 +361,7 @@ void Needs::take_one_hot(Network& network) {
     if (network.factors[i].value.is_element() && term(network.factors[i].value.term).kind == TermKind::scatter &&
         take_scatter(network, i))
       break;
-  for (size_t i = 0; i < network.factors.size() && network.factors.size() > 0; ++i) {
+  for (size_t i = 0; i < network.factors.size(); ++i) {
     const Value value = network.factors[i].value;
     if (!value.is_element()) continue;
     const Term& test = term(value.term);

@@ -40,7 +40,7 @@ struct Needs::Orders {
   };
   std::vector<Symmetric> symmetric = std::vector<Symmetric>(subsets);
   // Of each factor which term, and which of its rows where numbers tell them: others have no element in common.
-  std::vector<std::vector<int64_t>> rows = {};
+  std::vector<std::vector<int64_t>> row_keys = {};
   std::vector<size_t> by_rows = {};  // the factors in the order of those
 
   const Factor& factor(size_t i) const { return network.factors[inner[i]]; }
@@ -211,9 +211,9 @@ struct Needs::Orders {
       const uint64_t x = moved(left[a], images), y = moved(left[b], images);
       if ((x == left[a] && y == left[b]) || (x == left[b] && y == left[a])) of_sides.push_back(images);
     }
-    const double least = std::min(distinct_points(network.region, points, step.products, of_results),
-                                  distinct_points(network.region, points, step.products, of_sides));
-    return least < step.products ? Step{std::ceil(least), 0, false} : step;
+    const double fewest = std::min(distinct_points(network.region, points, step.products, of_results),
+                                   distinct_points(network.region, points, step.products, of_sides));
+    return fewest < step.products ? Step{std::ceil(fewest), 0, false} : step;
   }
 
   double cheapest() {
@@ -246,27 +246,27 @@ struct Needs::Orders {
 
   // ---- what several sums make on the way ----
   void sort_by_rows() {
-    rows.resize(n);
+    row_keys.resize(n);
     for (size_t i = 0; i < n; ++i) {
       const Value& value = factor(i).value;
-      rows[i] = {value.is_element() ? int64_t(value.term) : -1};
-      for (const Form& form : value.at) rows[i].push_back(form.is_constant() ? form.constant : -1);
+      row_keys[i] = {value.is_element() ? int64_t(value.term) : -1};
+      for (const Form& form : value.at) row_keys[i].push_back(form.is_constant() ? form.constant : -1);
       by_rows.push_back(i);
     }
-    std::stable_sort(by_rows.begin(), by_rows.end(), [&](size_t a, size_t b) { return rows[a] < rows[b]; });
+    std::stable_sort(by_rows.begin(), by_rows.end(), [&](size_t a, size_t b) { return row_keys[a] < row_keys[b]; });
   }
 
   std::vector<int64_t> terms(size_t s) const {
     std::vector<int64_t> ids;
     for (const size_t i : by_rows)
-      if ((s >> i & 1) != 0) ids.push_back(rows[i][0]);
+      if ((s >> i & 1) != 0) ids.push_back(row_keys[i][0]);
     return ids;
   }
 
   std::vector<int64_t> all_rows(size_t s) const {
     std::vector<int64_t> list;
     for (const size_t i : by_rows)
-      if ((s >> i & 1) != 0) list.insert(list.end(), rows[i].begin(), rows[i].end());
+      if ((s >> i & 1) != 0) list.insert(list.end(), row_keys[i].begin(), row_keys[i].end());
     return list;
   }
 
@@ -403,7 +403,7 @@ struct Needs::Orders {
   }
 
   // At the most, over a block of the triangle.
-  double saved(const Triangle& in, const std::vector<Exchange>& exchanges, Range us, Range vs, double least,
+  double saved(const Triangle& in, const std::vector<Exchange>& exchanges, Range us, Range vs, double fewest,
                int& blocks) {
     if (us.lo + in.constant < vs.lo && us.hi + in.constant < vs.lo) return 0;
     double best = 0;
@@ -413,15 +413,15 @@ struct Needs::Orders {
       best = std::max(best, share(one.gives, in, few_u, few_v) -
                                 share(one.takes, in, double(in.beside_u(us.hi)), double(in.beside_v(vs.lo))));
     const double most = best * double(us.count()) * double(vs.count());
-    if (most <= least || (us.lo == us.hi && vs.lo == vs.hi) || --blocks < 0) return most;
+    if (most <= fewest || (us.lo == us.hi && vs.lo == vs.hi) || --blocks < 0) return most;
     Range &longer = us.count() >= vs.count() ? us : vs, first = longer;
     first.hi = longer.lo + longer.count() / 2 - 1;
     Range second = longer;
     second.lo = first.hi + 1;
     longer = first;
-    const double one = saved(in, exchanges, us, vs, least, blocks);
+    const double one = saved(in, exchanges, us, vs, fewest, blocks);
     longer = second;
-    return one + saved(in, exchanges, us, vs, least, blocks);
+    return one + saved(in, exchanges, us, vs, fewest, blocks);
   }
 
   double saved_by_mixing() {
@@ -457,9 +457,9 @@ struct Needs::Orders {
     const std::vector<Steps> orders = all_orders(subsets - 1);
     double total = 0;
     for (const Bearing& one : bearings) {
-      double least = INFINITY;
-      for (const Steps& steps : orders) least = std::min(least, borne(steps, in, one));
-      if (one.points > 0) total += one.points * least;
+      double fewest = INFINITY;
+      for (const Steps& steps : orders) fewest = std::min(fewest, borne(steps, in, one));
+      if (one.points > 0) total += one.points * fewest;
     }
     return total;
   }

@@ -97,10 +97,13 @@ std::optional<Region> Needs::body_at(const Region& body, const Region& region, u
 }
 
 // Whether any pair of truths is true, or differs, or all are the same: as much as counting them.
-bool Needs::is_count_of_truths(Reducer reducer, const Term& value) const {
+bool Needs::is_count_of_truths(Reducer reducer, const Term& value) {
   const bool both = value.kind == TermKind::call && value.function == loops::Function::logical_and;
   if (reducer == Reducer::any && both) return true;
-  return tier_ != Tier::floor && (reducer == Reducer::any || reducer == Reducer::all) && is_comparison_of_truths(value);
+  const bool compares =
+      value.kind == TermKind::call && (value.function == loops::Function::eq || value.function == loops::Function::ne);
+  return tier_ != Tier::floor && (reducer == Reducer::any || reducer == Reducer::all) && compares &&
+         truths_of(value).size() > 1;
 }
 
 // The same points, none of them twice; fewer where that can not be said.

@@ -6,7 +6,7 @@
 
 namespace lightline::demand {
 
-constexpr size_t most_regions = 256;
+constexpr size_t most_regions = 1024;
 
 namespace {
 

@@ -17,9 +17,10 @@ void add_term(Form& form, AtomId atom, int64_t coefficient) {
                                    [](const auto& term, AtomId id) { return term.first < id; });
   if (at == form.terms.end() || at->first != atom) {
     form.terms.insert(at, {atom, coefficient});
-  } else if ((at->second += coefficient) == 0) {
-    form.terms.erase(at);
+    return;
   }
+  at->second += coefficient;
+  if (at->second == 0) form.terms.erase(at);
 }
 
 bool same(const Atom& a, const Atom& b) {

@@ -182,7 +182,9 @@ std::optional<Piece> without_equations(const Piece& piece) {
         for (size_t t = 0; t < first.terms.size() && opposite; ++t)
           opposite = first.terms[t].first == second.terms[t].first && first.terms[t].second == -second.terms[t].second;
         if (!opposite) continue;
-        for (const auto& [v, c] : first.terms) {
+        for (const auto& term : first.terms) {
+          const int v = term.first;
+          const int64_t c = term.second;
           const Range range = now.box[size_t(v)];
           if ((c != 1 && c != -1) || range.step != 1) continue;
           // c v + rest = 0

@@ -3,6 +3,7 @@
 // remainders ask for.
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "index/direction.h"
@@ -38,8 +39,8 @@ struct Region {
     return empty == other.empty && box == other.box && cuts == other.cuts && samples == other.samples;
   }
   auto operator<=>(const Region& other) const {
-    if (const auto order = box <=> other.box; order != 0) return std::partial_ordering(order);
-    if (const auto order = cuts <=> other.cuts; order != 0) return std::partial_ordering(order);
+    if (const auto order = box <=> other.box; std::is_neq(order)) return std::partial_ordering(order);
+    if (const auto order = cuts <=> other.cuts; std::is_neq(order)) return std::partial_ordering(order);
     return std::partial_ordering(samples <=> other.samples);
   }
 };

@@ -67,7 +67,9 @@ Checked expect_same(const std::string& text, const std::string& name = "test", C
   const auto inputs = truth::random_inputs(program, 7, 2);
   const std::string written = to_text(normalised.normal, program);
   EXPECT_EQ(testing::difference_of_meaning(program, normalised.normal, inputs), "") << text << written;
-  if (cost == Cost::same) EXPECT_EQ(difference_of_cost(program, normalised.normal, {}), "") << text << written;
+  if (cost == Cost::same) {
+    EXPECT_EQ(difference_of_cost(program, normalised.normal, {}), "") << text << written;
+  }
   Checked checked{std::move(normalised.normal)};
   for (const StatementFact& fact : checked.normal.facts) checked.is_spelled |= fact.origin == Origin::spelled;
   return checked;

@@ -65,12 +65,38 @@ TEST(Contractions, TruthsThatMeetAreAProductOfBits) {
   EXPECT_EQ(a.fused.work.macs, (std::map<demand::Operands, double>{{DType::boolean, 8 * 6 * 5}}));
 }
 
-TEST(Contractions, ASharedFactorIsAddedUpForTheFloorOnly) {
-  const std::string text =
-      "program p(x: f32[8, 5], a: f32[5, 6], b: f32[5, 6]) -> (y) {\n"
-      "  y: f32[8, 6] = for i, j: sum k in 5: x[i, k] * a[k, j] + x[i, k] * b[k, j]\n}";
-  EXPECT_EQ(macs(text), 2 * 8 * 6 * 5);
-  EXPECT_EQ(floor_macs(text), 8 * 6 * 5);
+// What meets a shared factor is added up before, in one sum or two, wherever its elements come from.
+TEST(Contractions, ASharedFactorMeetsWhatIsAddedUp) {
+  for (const char* body : {"  y: f32[8, 6] = for i, j: sum k in 5: x[i, k] * a[k, j] + x[i, k] * b[k, j]\n",
+                           "  c: f32[10, 6] = for k, j: if(k < 5, a[k, j | 0], b[k - 5, j | 0])\n"
+                           "  z: f32[8, 10] = for i, k: if(k < 5, x[i, k | 0], -x[i, k - 5 | 0])\n"
+                           "  y: f32[8, 6] = for i, j: sum k in 10: z[i, k] * c[k, j]\n",
+                           "  u: f32[8, 6] = for i, j: sum k in 5: x[i, k] * a[k, j]\n"
+                           "  v: f32[8, 6] = for i, j: sum k in 5: x[i, k] * b[k, j]\n"
+                           "  y: f32[8, 6] = for i, j: u[i, j] + v[i, j]\n"}) {
+    const std::string text = std::string("program p(x: f32[8, 5], a: f32[5, 6], b: f32[5, 6]) -> (y) {\n") + body + "}";
+    EXPECT_EQ(macs(text), 8 * 6 * 5) << text;
+    EXPECT_EQ(floor_macs(text), 8 * 6 * 5) << text;
+  }
+  // Mirrored weights
+  EXPECT_EQ(macs("program p(x: f32[8, 10], w: f32[5, 6]) -> (y) {\n"
+                 "  y: f32[8, 6] = for i, j: sum k in 10: x[i, k] * w[min(k, 9 - k), j | 0]\n}"),
+            8 * 6 * 5);
+  // A window meets different results by its elements: nothing is added up before.
+  EXPECT_EQ(macs("program p(x: f32[9, 5], a: f32[5, 6], b: f32[5, 6]) -> (y) {\n"
+                 "  y: f32[8, 6] = for i, j: sum k in 5: x[i, k] * a[k, j] + x[i + 1, k] * b[k, j]\n}"),
+            2 * 8 * 6 * 5);
+}
+
+// Any function of two truths is a sum of them, of their product and of a number.
+TEST(Contractions, CountingByTruthsTakesTheirProducts) {
+  for (const char* body :
+       {"i32(a[i, k] or b[j, k])", "i32(a[i, k] != b[j, k])", "max(i32(a[i, k]), i32(b[j, k]))",
+        "abs(i32(a[i, k]) - i32(b[j, k]))", "min(i32(a[i, k]) + i32(b[j, k]), 1)", "if(a[i, k], 1, i32(b[j, k]))"}) {
+    const Analysis a = analysis_of(fmt::format(
+        "program p(a: bool[8, 5], b: bool[6, 5]) -> (y) {{ y: i32[8, 6] = for i, j: sum k in 5: {} }}", body));
+    EXPECT_EQ(a.fused.work.macs, (std::map<demand::Operands, double>{{DType::boolean, 8 * 6 * 5}})) << body;
+  }
 }
 
 // ---- the same again ----
