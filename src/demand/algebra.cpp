@@ -160,6 +160,9 @@ Value Algebra::element_of(Function function, std::span<const Value* const> args,
     case Function::bitand_:
     case Function::mod:
     case Function::remainder:
+    case Function::shr:
+    case Function::div:
+    case Function::copysign:
       term.width = result;
       if (const auto whole = whole_numbers(bounds_of(function, term.args))) term.width = narrower(term.width, *whole);
       break;
@@ -277,8 +280,10 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   term.type = type;
   term.number = number;
   term.width = type;
-  if (is_float(type))
-    if (const auto whole = whole_numbers(bounds_of_sum(flat, number))) term.width = *whole;
+  const Bounds bounds = bounds_of_sum(flat, number);
+  if (is_float(type) || (is_integer(type) && bounds.least >= double(integer_limits(type).least) &&
+                         bounds.greatest <= double(integer_limits(type).greatest)))
+    if (const auto whole = whole_numbers(bounds)) term.width = narrower(type, *whole);
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
   for (const Argument& arg : flat) values.push_back(&arg.value);

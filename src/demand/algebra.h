@@ -61,6 +61,9 @@ class Algebra {
   int64_t choices = 1 << 19;          // of cases that are met with each other, in the whole program
   std::vector<std::string> given_up;  // what was beyond it
 
+  // The narrowest type that holds what a term is, if those are whole numbers.
+  std::optional<DType> whole_width(const Term& term) const { return whole_numbers(bounds_of(term, 0)); }
+
  private:
   using F = loops::Function;
   bool call_on_numbers(F function, std::span<const Value* const> args, DType type, const Region& where, Cases& into);
@@ -92,8 +95,9 @@ class Algebra {
     bool whole = false;  // always a whole number
   };
   Bounds bounds_of(const Value& value, int depth = 0) const;
+  Bounds bounds_of(const Term& term, int depth) const;
   Bounds bounds_of(F function, std::span<const Argument> args, int depth = 0) const;
-  Bounds bounds_of_sum(std::span<const Argument> args, double number) const;
+  Bounds bounds_of_sum(std::span<const Argument> args, double number, int depth = 0) const;
   static std::optional<DType> whole_numbers(const Bounds& bounds);  // the narrowest type that holds them, if whole
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.

@@ -13,19 +13,52 @@ Algebra::Bounds Algebra::bounds_of(const Value& value, int depth) const {
   constexpr int most_depth = 8;
   if (value.is_number()) return {value.number, value.number, value.number == std::floor(value.number)};
   if (!value.is_element()) return {};
-  if (value.width == DType::boolean) return {0, 1, true};
-  if (is_integer(value.width)) {
-    const IntegerLimits limits = integer_limits(value.width);
-    return {double(limits.least), double(limits.greatest), true};
-  }
   const Term& term = terms_[value.term];
-  return term.kind == TermKind::call && depth < most_depth ? bounds_of(term.function, term.args, depth + 1) : Bounds{};
+  Bounds bounds = depth < most_depth ? bounds_of(term, depth + 1) : Bounds{};
+  if (term.kind == TermKind::product && term.number != 1) return bounds;  // its width is that of what is multiplied
+  if (value.width == DType::boolean || is_integer(value.width)) {
+    const IntegerLimits limits = value.width == DType::boolean ? IntegerLimits{0, 1} : integer_limits(value.width);
+    bounds = {std::max(bounds.least, double(limits.least)), std::min(bounds.greatest, double(limits.greatest)), true};
+  }
+  return bounds;
 }
 
-Algebra::Bounds Algebra::bounds_of_sum(std::span<const Argument> args, double number) const {
+Algebra::Bounds Algebra::bounds_of(const Term& term, int depth) const {
+  switch (term.kind) {
+    case TermKind::call: return bounds_of(term.function, term.args, depth);
+    case TermKind::sum: return is_float(term.type) ? bounds_of_sum(term.args, term.number, depth) : Bounds{};
+    case TermKind::product: {
+      if (!is_float(term.type)) return {};
+      Bounds all{term.number, term.number, term.number == std::floor(term.number)};
+      for (const Argument& arg : term.args) {
+        const Bounds one = bounds_of(arg.value, depth);
+        all.whole = all.whole && one.whole;
+        if (!std::isfinite(one.least) || !std::isfinite(one.greatest) || !std::isfinite(all.least)) {
+          all.least = -INFINITY;
+          all.greatest = INFINITY;
+          continue;
+        }
+        const auto ends = {all.least * one.least, all.least * one.greatest, all.greatest * one.least,
+                           all.greatest * one.greatest};
+        all.least = std::min(ends);
+        all.greatest = std::max(ends);
+      }
+      return all;
+    }
+    case TermKind::reduce: {
+      if (term.reducer != loops::Reducer::argmax && term.reducer != loops::Reducer::argmin) return {};
+      double places = 1;
+      for (const Range& range : term.reduced) places *= double(range.count());
+      return {0, places - 1, true};
+    }
+    default: return {};
+  }
+}
+
+Algebra::Bounds Algebra::bounds_of_sum(std::span<const Argument> args, double number, int depth) const {
   Bounds all{number, number, number == std::floor(number)};
   for (const Argument& arg : args) {
-    const Bounds one = bounds_of(arg.value);
+    const Bounds one = bounds_of(arg.value, depth);
     all.least += arg.factor * (arg.factor < 0 ? one.greatest : one.least);
     all.greatest += arg.factor * (arg.factor < 0 ? one.least : one.greatest);
     all.whole = all.whole && one.whole && arg.factor == std::floor(arg.factor);
@@ -40,9 +73,36 @@ Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> 
     case Function::round:
     case Function::trunc: {
       const Bounds inner = bounds_of(args[0].value, depth);
-      return {std::floor(inner.least), std::ceil(inner.greatest), true};
+      const auto rounded = [&](double number) {
+        if (function == Function::floor) return std::floor(number);
+        if (function == Function::ceil) return std::ceil(number);
+        return function == Function::trunc ? std::trunc(number) : std::nearbyint(number);
+      };
+      return {rounded(inner.least), rounded(inner.greatest), true};
     }
     case Function::sign: return {-1, 1, true};
+    case Function::tanh:
+    case Function::sin:
+    case Function::cos:
+    case Function::erf: return {-1, 1, false};
+    case Function::copysign: {
+      const Bounds size = bounds_of(args[0].value, depth);
+      const double most = std::max(std::abs(size.least), std::abs(size.greatest));
+      return {-most, most, size.whole};
+    }
+    case Function::shr:
+    case Function::div: {
+      const Bounds inner = bounds_of(args[0].value, depth);
+      const Value& by = args[1].value;
+      const bool shift = function == Function::shr;
+      if (!by.is_number() || !inner.whole || by.number < (shift ? 0 : 1) || (shift && by.number > 31)) return {};
+      const double size = shift ? std::exp2(by.number) : by.number;
+      return {std::floor(inner.least / size), std::floor(inner.greatest / size), true};
+    }
+    case Function::select: {
+      const Bounds a = bounds_of(args[1].value, depth), b = bounds_of(args[2].value, depth);
+      return {std::min(a.least, b.least), std::max(a.greatest, b.greatest), a.whole && b.whole};
+    }
     case Function::bitand_:  // no bits but those of a number
       for (const Argument& arg : args)
         if (arg.value.is_number() && arg.value.number >= 0) return {0, arg.value.number, true};

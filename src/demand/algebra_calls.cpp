@@ -226,6 +226,15 @@ bool Algebra::call_choice(std::span<const Value* const> args, DType result, cons
     into.push_back({where, product({opposite(*args[0]), *args[2]}, 1, result)});
     return true;
   }
+  // One between two numbers is a multiple of a truth, shifted.
+  const auto is_moderate = [](const Value& value) {
+    return value.is_number() && std::abs(value.number) < -as_good_as_minus_infinity;
+  };
+  if (is_moderate(*args[1]) && is_moderate(*args[2]) && is_float(result) && reads_data(*args[0])) {
+    const double other = args[2]->number;
+    into.push_back({where, sum({{*args[0], args[1]->number - other}}, other, result)});
+    return true;
+  }
   return false;
 }
 

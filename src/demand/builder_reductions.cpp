@@ -461,6 +461,7 @@ Value Builder::reduction_term(Reducer reducer, std::vector<Case> body, uint32_t 
   term.rank = coordinates.rank();
   if (reducer == Reducer::max || reducer == Reducer::min || reducer == Reducer::any || reducer == Reducer::all)
     term.width = narrower(width, type);
+  if (const auto places = algebra_.whole_width(term)) term.width = narrower(term.width, *places);
   const DType own = term.width;
   const TermId id = terms_.intern(std::move(term));
   // Back to the variables of the statement
