@@ -46,6 +46,7 @@ struct Limits {
 };
 constexpr Limits program_limits{default_size_limit, text_size_limit};
 
+// NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang-tidy 16 does not follow what a Result holds
 struct Input {
   int descriptor = -1;
   std::string name;   // for errors
