@@ -347,7 +347,7 @@ class Needs {
   std::vector<bool> shared_cases(const Cases& body, size_t reduced);
   void parts_of(const Value& value, const Region& region, std::vector<Value>& parts);
   bool makes_products(const Value& part) const;
-  bool repeats(const Value& part, const Factor& factor) const;
+  bool repeats(const Value& part, const Network& network, const Factor& factor);
   bool picks(const Value& part) const;
   double elements_of(const Value& value, const Region& region);
   std::vector<Value> parts_of(const Network& network, const Factor& factor, bool& all_shrink);
@@ -368,6 +368,7 @@ class Needs {
   bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
   Value without_conjugate(const Value& value);
+  Value main_part(const Value& value, const Region& region);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
@@ -382,6 +383,7 @@ class Needs {
   uint64_t variables_of(const Value& value) const;
   DType width_apart(const Value& value) const;
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
+  Operands product_type(DType width, const std::vector<const Factor*>& factors) const;
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
   void fold_pairs();

@@ -30,8 +30,19 @@ bool Needs::makes_products(const Value& part) const {
           uses_[part.term] <= 1);
 }
 
-// Whether a part may have fewer elements than the sum that it is of.
-bool Needs::repeats(const Value& part, const Factor& factor) const {
+// Whether a part may have fewer elements than the sum that it is of; a product with formulas, if what it is made of has.
+bool Needs::repeats(const Value& part, const Network& network, const Factor& factor) {
+  if (part.is_element() && term(part.term).kind == TermKind::product) {
+    algebra_.box = network.region.box;
+    bool with_formula = false, all = true;
+    for (const Argument& arg : std::vector<Argument>(term(part.term).args)) {
+      const Value one = algebra_.moved(arg.value, part.at);
+      const bool formula = !algebra_.reads_data(one);
+      with_formula |= formula;
+      all = all && (formula ? (variables_of(one) & network.summed) == 0 : repeats(one, network, factor));
+    }
+    if (with_formula) return all;
+  }
   // It tells all places of the sum.
   if (part.is_element() && factor.value.is_element() &&
       std::all_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& own) {
@@ -80,7 +91,7 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor,
   parts_of(value, network.region, parts);
   if (term(value.term).number != 0) parts.push_back(Value::of(term(value.term).number));
   const bool all_repeat =
-      std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return repeats(part, factor); });
+      std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return repeats(part, network, factor); });
   const bool all_pick = std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return picks(part); });
   const bool any_makes =
       uses_[value.term] <= 1 && !factor.formula &&

@@ -31,20 +31,25 @@ DType Needs::width_apart(const Value& value) const {
 }
 
 Operands Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {
+  std::vector<const Factor*> factors;
+  for (const size_t i : inner) factors.push_back(&network.factors[i]);
+  return product_type(network.width, factors);
+}
+
+Operands Needs::product_type(DType width, const std::vector<const Factor*>& factors) const {
   // Truths multiply with anything; formulas can be as narrow as what they meet.
   std::vector<DType> widths;
   bool complex = false;  // a formula that is
-  for (const size_t i : inner) {
-    const Factor& factor = network.factors[i];
-    complex |= factor.formula && factor.value.is_element() && factor.value.width == DType::c64;
-    if (!factor.formula && factor.value.is_element()) widths.push_back(width_apart(factor.value));
+  for (const Factor* factor : factors) {
+    complex |= factor->formula && factor->value.is_element() && factor->value.width == DType::c64;
+    if (!factor->formula && factor->value.is_element()) widths.push_back(width_apart(factor->value));
   }
   std::sort(widths.begin(), widths.end(), [](DType a, DType b) { return narrower(a, b) == a && a != b; });
-  if (widths.empty()) return network.width;
+  if (widths.empty()) return width;
   Operands operands(widths[0], widths[std::min<size_t>(1, widths.size() - 1)]);
   // A factor that meets a narrow one in a sum of which no more is wanted could be as narrow.
-  if (is_float(network.width) && narrower(operands.narrow, network.width) == operands.narrow)
-    operands.wide = narrower(operands.wide, network.width);
+  if (is_float(width) && narrower(operands.narrow, width) == operands.narrow)
+    operands.wide = narrower(operands.wide, width);
   if (complex) operands.wide = DType::c64;
   return operands;
 }
@@ -254,13 +259,32 @@ Value Needs::without_conjugate(const Value& value) {
   return algebra_.moved(Value(term(value.term).args[0].value), value.at);
 }
 
+// Of x[i, k] + b[k] + 1 the first: against the products of x those of the others are few, so that the products of the
+// sum are those of x, wherever else these are made.
+Value Needs::main_part(const Value& value, const Region& region) {
+  if (tier_ == Tier::unfused || !value.is_element() || term(value.term).kind != TermKind::sum) return value;
+  uint64_t several = 0;  // variables of more than one value
+  for (size_t v = 0; v < region.box.size(); ++v)
+    if (region.box[v].count() > 1) several |= bit(v);
+  const uint64_t all = variables_of(value) & several;
+  Value main;
+  algebra_.box = region.box;
+  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+    const Value part = algebra_.moved(arg.value, value.at);
+    if ((variables_of(part) & several) != all) continue;
+    if (main.is_element() || !part.is_element() || !algebra_.reads_data(part)) return value;
+    main = part;
+  }
+  return main.is_element() ? main_part(main, region) : value;
+}
+
 void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share) {
-  Operands type = product_type(network, {size_t(&a - network.factors.data()), size_t(&b - network.factors.data())});
-  const double real = real_products(type, owner);
   algebra_.box = network.region.box;
   Factor left = a, right = b;
-  left.value = without_conjugate(a.value);
-  right.value = without_conjugate(b.value);
+  left.value = main_part(without_conjugate(a.value), network.region);
+  right.value = main_part(without_conjugate(b.value), network.region);
+  Operands type = product_type(network.width, {&left, &right});
+  const double real = real_products(type, owner);
   const auto rank_of = [](const Factor& factor) -> uint32_t {
     return factor.value.is_position() ? 1 : uint32_t(factor.value.at.size());
   };
@@ -306,7 +330,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
-  if (tier_ != Tier::fused) return;
+  if (tier_ == Tier::unfused) return;
   // x[i, k] w[k, j] + x[i, k] v[k, j]: by the elements of each and the results that they go into
   const std::vector<Form> coordinates = results_of(network);
   for (const Factor* factor : {&first, &second}) {
@@ -315,7 +339,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     // What the others have together is smaller than the products only without some coordinate of it.
     uint64_t others = network.summed;
     for (const Factor& one : network.factors)
-      if (&one != (factor == (swap ? &right : &left) ? &a : &b)) others |= one.variables;
+      if (&one != (factor == &left ? &a : &b)) others |= one.variables;
     const bool smaller = (factor->variables & ~others) != 0;
     if (!smaller || network.one_hot || network.owner != owner) fold.networks = most_folded;
     if (++fold.networks > most_folded) continue;

@@ -13,11 +13,12 @@ using loops::Reducer;
 struct Needs::Chain {
   TermId made = no_term;
   Network network;
+  Network whole;  // with sums in place of their main parts
 };
 
 // The factors of a sum of products, with other parts of the same sum in place of the elements that they are.
 std::optional<Needs::Chain> Needs::chain_of(const Value& part, const Region& region, const std::set<TermId>& parts) {
-  Chain chain{part.term, {}};
+  Chain chain{part.term, {}, {}};
   chain.network.region = region;
   chain.network.apart = true;
   if (!join(chain.network, term(part.term), term(part.term).body[0], part.at)) return std::nullopt;
@@ -32,6 +33,9 @@ std::optional<Needs::Chain> Needs::chain_of(const Value& part, const Region& reg
     if (!join(chain.network, inner, inner.body[0], factor.value.at)) return std::nullopt;
   }
   if (chain.network.region.empty || !chain.network.region.is_box()) return std::nullopt;
+  chain.whole = chain.network;
+  for (Factor& factor : chain.network.factors)
+    if (!factor.exponential) factor.value = main_part(factor.value, chain.network.region);
   return chain;
 }
 
@@ -153,6 +157,7 @@ bool Needs::price_factored(TermId id, const std::vector<Chain>& chains, const st
   for (Network& rest : rests)
     if (rest.summed != 0) price(rest, id, results);
   for (const Chain& chain : chains) {
+    need_factors(chain.whole, id);
     stood_for_.insert(chain.made);
     link(id, chain.made, Link::Kind::chain);
   }
