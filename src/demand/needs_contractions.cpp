@@ -363,10 +363,20 @@ void Needs::fold_pairs() {
       own = own && pairs_[pair].one_owner && !pairs_[pair].alike;
     }
     if (!own || apart == 0) continue;
-    std::vector<Region> met;
-    for (const auto& [region, forms] : fold.parts)
-      for (Region& part : index::image(region, forms, atoms_)) insert(met, std::move(part));
-    const double left = count(met) / apart;
+    std::vector<std::vector<Region>> met;  // those that have elements in common are counted together
+    for (const auto& [region, forms] : fold.parts) {
+      std::vector<Region> own = index::image(region, forms, atoms_);
+      const auto common = std::find_if(met.begin(), met.end(), [&](const std::vector<Region>& others) {
+        return have_elements_in_common(own, others);
+      });
+      if (common == met.end())
+        met.push_back(std::move(own));
+      else
+        for (Region& part : own) insert(*common, std::move(part));
+    }
+    double results = 0;
+    for (const std::vector<Region>& together : met) results += together.empty() ? 0.0 : double(count(together));
+    const double left = results / apart;
     const auto [at, added] = best.try_emplace(key.first, left, &fold);
     if (!added && left < at->second.first) at->second = {left, &fold};
   }
