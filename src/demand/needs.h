@@ -462,6 +462,7 @@ class Needs {
   struct MadeBefore {
     std::vector<Region> regions;          // of the coordinates of all of them
     std::set<std::vector<int64_t>> rows;  // where no more is known than the rows
+    double spent = 0;                     // products of the sums that may have made them
   };
   std::map<std::vector<int64_t>, MadeBefore> made_before_;  // by terms
   std::map<TermId, std::vector<Region>> written_;           // elements that outputs hold

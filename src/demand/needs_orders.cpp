@@ -223,7 +223,7 @@ struct Needs::Orders {
     for (size_t i = 0; i < n; ++i) cost[size_t(1) << i] = 0;
     for (size_t s = 1; s < subsets; ++s) {
       if (std::popcount(s) < 2) continue;
-      if ((s & ~known) == 0 || (s + 1 < subsets && is_made_before(s))) {
+      if ((s & ~known) == 0) {
         cost[s] = 0;
         continue;
       }
@@ -238,6 +238,7 @@ struct Needs::Orders {
         cost[s] = together;
         split[s] = a;
       }
+      if (s + 1 < subsets) cost[s] = std::max(0.0, cost[s] - spent_before(s));
     }
     const double saved = n <= 4 ? saved_by_mixing() : 0;
     if (keep && n > 2) keep_what_is_made();
@@ -288,18 +289,20 @@ struct Needs::Orders {
     return index::image(network.region, forms, needs.atoms_);
   }
 
-  // A part of it may be there from another sum: then nothing of it is sure to be made again.
-  bool is_made_before(size_t s) const {
-    if (needs.made_before_.empty()) return false;
+  // A part of it may be there from other sums: whoever makes it there spends as much as it costs, and what they are
+  // counted with pays for that.
+  double spent_before(size_t s) const {
+    if (needs.made_before_.empty()) return 0;
     const auto made = needs.made_before_.find(terms(s));
-    if (made == needs.made_before_.end()) return false;
-    if (made->second.rows.contains(all_rows(s))) return true;
+    if (made == needs.made_before_.end()) return 0;
+    if (made->second.rows.contains(all_rows(s))) return made->second.spent;
     const std::vector<Region>& others = made->second.regions;
     const std::vector<Region> own = elements(s);
-    return std::any_of(own.begin(), own.end(), [&](const Region& one) {
+    const bool common = std::any_of(own.begin(), own.end(), [&](const Region& one) {
       return std::any_of(others.begin(), others.end(),
                          [&](const Region& other) { return index::has_common_points(one, other, needs.atoms_); });
     });
+    return common ? made->second.spent : 0;
   }
 
   void keep_what_is_made() const {
@@ -307,6 +310,7 @@ struct Needs::Orders {
     for (size_t s = 1; s + 1 < subsets; ++s) {
       if (std::popcount(s) < 2) continue;
       MadeBefore& made = needs.made_before_[terms(s)];
+      made.spent += cost[subsets - 1];
       const bool told_apart = (n <= most_told_apart || std::popcount(s) == 2) && made.regions.size() < most_kept;
       const std::vector<Region> own = told_apart ? elements(s) : std::vector<Region>();
       if (own.empty()) made.rows.insert(all_rows(s));
