@@ -355,6 +355,13 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
       for (size_t i = 0; i < 2; ++i)
         if (args[i]->is_number(nothing)) return put(*args[1 - i]);
       if (*args[0] == *args[1]) return put(*args[0]);
+      for (size_t i = 0; i < 2; ++i) {  // max(max(a, b), b)
+        const Value& other = *args[1 - i];
+        if (!other.is_element() || terms_[other.term].kind != TermKind::call || terms_[other.term].function != function)
+          continue;
+        for (const Argument& arg : std::vector<Argument>(terms_[other.term].args))
+          if (part_of(other, arg.value) == *args[i]) return put(other);
+      }
       break;
     }
     case Function::pow:

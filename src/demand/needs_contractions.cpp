@@ -15,19 +15,25 @@ uint64_t Needs::variables_of(const Value& value) const {
   return set;
 }
 
-// Of a sum each part may be multiplied by itself: it is no wider than those of them that are as large as it is.
+// Of a sum each part may be multiplied by itself: it is no wider than those of them that are as large as it is, or, if
+// there are none, than any.
 DType Needs::width_apart(const Value& value) const {
   const Term& made = term(value.term);
   if (made.kind != TermKind::sum) return value.width;
   const uint64_t all = made.rank < 64 ? (uint64_t(1) << made.rank) - 1 : UINT64_MAX;
-  DType widest = DType::boolean;
+  DType widest = DType::boolean, widest_whole = DType::boolean;
   bool whole = false;
   for (const Argument& arg : made.args) {
-    if (!arg.value.is_element() || variables_of(arg.value) != all) continue;
-    whole = true;
+    if (!arg.value.is_element()) {
+      if (!arg.value.is_number()) widest = value.width;
+      continue;
+    }
     widest = wider(widest, arg.value.width);
+    if (variables_of(arg.value) != all) continue;
+    whole = true;
+    widest_whole = wider(widest_whole, arg.value.width);
   }
-  return whole ? narrower(widest, value.width) : value.width;
+  return narrower(whole ? widest_whole : widest, value.width);
 }
 
 Operands Needs::product_type(const Network& network, const std::vector<size_t>& inner) const {

@@ -307,10 +307,12 @@ struct Needs::Orders {
 
   void keep_what_is_made() const {
     constexpr size_t most_kept = 256, most_told_apart = 5;
+    std::set<std::vector<int64_t>> paid;
     for (size_t s = 1; s + 1 < subsets; ++s) {
       if (std::popcount(s) < 2) continue;
-      MadeBefore& made = needs.made_before_[terms(s)];
-      made.spent += cost[subsets - 1];
+      const std::vector<int64_t> key = terms(s);
+      MadeBefore& made = needs.made_before_[key];
+      if (paid.insert(key).second) made.spent += cost[subsets - 1];
       const bool told_apart = (n <= most_told_apart || std::popcount(s) == 2) && made.regions.size() < most_kept;
       const std::vector<Region> own = told_apart ? elements(s) : std::vector<Region>();
       if (own.empty()) made.rows.insert(all_rows(s));

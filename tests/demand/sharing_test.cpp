@@ -99,6 +99,51 @@ TEST(Contractions, CountingByTruthsTakesTheirProducts) {
   }
 }
 
+// (x + b) @ w is x @ w and a row: what else takes x @ w has it already.
+TEST(Contractions, ASumCountsAsItsMainPart) {
+  EXPECT_EQ(macs("program p(x: f32[8, 5], b: f32[5], w: f32[5, 6]) -> (y, z) {\n"
+                 "  y: f32[8, 6] = for i, j: sum k in 5: x[i, k] * w[k, j]\n"
+                 "  z: f32[8, 6] = for i, j: sum k in 5: (x[i, k] - b[k]) * (1 - w[k, j])\n}"),
+            8 * 6 * 5);
+  // One row is no less than the sum.
+  EXPECT_EQ(macs("program p(x: f32[1, 5], b: f32[5], w: f32[5, 6]) -> (y, z) {\n"
+                 "  y: f32[1, 6] = for i, j: sum k in 5: x[i, k] * w[k, j]\n"
+                 "  z: f32[1, 6] = for i, j: sum k in 5: (x[i, k] - b[k]) * w[k, j]\n}"),
+            2 * 6 * 5);
+  // Both sides of a cross entropy: a @ t + b @ (1 - t) is (a - b) @ t and a row.
+  const std::string loss =
+      "program p(a: f32[8, 5], b: f32[8, 5], t: f32[6, 5]) -> (y) {\n"
+      "  u: f32[8, 6] = for i, j: sum k in 5: a[i, k] * t[j, k]\n"
+      "  v: f32[8, 6] = for i, j: sum k in 5: b[i, k] * (1 - t[j, k])\n"
+      "  y: f32[8, 6] = for i, j: u[i, j] + v[i, j]\n}";
+  EXPECT_EQ(macs(loss), 8 * 6 * 5);
+  EXPECT_EQ(floor_macs(loss), 8 * 6 * 5);
+  EXPECT_EQ(analysis_of(loss).fused.input_bytes, 4 * (8 * 5 + 8 * 5 + 6 * 5));
+}
+
+// Steps between two points, weighted by formulas: both ends are multiplied once.
+TEST(Contractions, WeightsByFormulasAreTakenApart) {
+  const std::string path =
+      "program p(x: f32[8, 5], b: f32[8, 5], w: f32[5, 6]) -> (y) {\n"
+      "  y: f32[64, 8, 6] = for a, i, j: sum k in 5: (b[i, k] + (x[i, k] - b[i, k]) * f32(a) / 63.0) * w[k, j]\n}";
+  EXPECT_EQ(macs(path), 2 * 8 * 6 * 5);
+}
+
+// All pairs less the diagonal: a cheap sum beside an expensive one does not pay for it.
+TEST(Contractions, WhatMayBeMadeBeforeIsPaidFor) {
+  const std::string all =
+      "program p(x: f32[4, 64]) -> (a) {\n"
+      "  c: f32[64, 64] = for i, j: sum n in 4: x[n, i] * x[n, j]\n"
+      "  a: f32[] = sum i in 64, j in 64: c[i, j] * c[i, j]\n}";
+  const std::string less =
+      "program p(x: f32[4, 64]) -> (l) {\n"
+      "  c: f32[64, 64] = for i, j: sum n in 4: x[n, i] * x[n, j]\n"
+      "  a: f32[] = sum i in 64, j in 64: c[i, j] * c[i, j]\n"
+      "  b: f32[] = sum i in 64: c[i, i] * c[i, i]\n"
+      "  l: f32[] = a[] - b[]\n}";
+  EXPECT_GE(macs(less), macs(all));
+}
+
 // ---- the same again ----
 
 TEST(Sharing, APartThatIsComputedAgainCostsNothing) {

@@ -66,6 +66,30 @@ TEST(Widths, AProductWithItsOwnConjugateTransposeCountsHalf) {
             (std::map<Operands, double>{{DType::f32, 3 * 8 * 9 / 2 * 16}}));
 }
 
+// Ranges are followed through functions that keep them small.
+TEST(Widths, WholeNumbersThatStaySmallAreNarrow) {
+  const auto widest = [](const std::string& body) {
+    const auto found = products("a: u8[8, 16], x: f32[8, 16], b: i8[16, 8]", "sum k in 16: " + body, "f32");
+    return found.size() == 1 ? bits(found.begin()->first.wide) : -1;
+  };
+  for (const char* narrow :
+       {"f32(shr(i32(a[i, k]), 4)) * f32(b[k, j])", "f32(i32(a[i, k]) div 16 - 8) * f32(b[k, j])",
+        "floor(min(max(x[i, k], -127.0), 126.0) + 0.5) * f32(b[k, j])", "round(127.0 * tanh(x[i, k])) * f32(b[k, j])",
+        "round(2.0 * min(max(x[i, k], -30.0), 30.0)) / 2.0 * f32(b[k, j])", "copysign(1.0, x[i, k]) * f32(b[k, j])",
+        "if(x[i, k] > 0, 0.7, 0.1) * f32(b[k, j])"})
+    EXPECT_LE(widest(narrow), 8) << narrow;
+  for (const char* wide : {"round(300.0 * f32(b[k, i])) * x[i, k]", "round(500.0 * tanh(x[i, k])) * f32(b[k, j])",
+                           "127.0 * tanh(x[i, k]) * f32(b[k, j])", "round(0.5 + x[i, k]) * f32(b[k, j])"})
+    EXPECT_EQ(widest(wide), 32) << wide;
+}
+
+// (x - y)^2 of 16-bit numbers is x^2 - 2 x y + y^2.
+TEST(Widths, ADifferenceOfNarrowNumbersIsTakenApart) {
+  EXPECT_EQ(products("x: bf16[8, 16], z: bf16[8, 16]",
+                     "sum k in 16: (f32(x[i, k]) - f32(z[j, k])) * (f32(x[i, k]) - f32(z[j, k]))", "f32"),
+            (std::map<Operands, double>{{DType::bf16, 8 * 8 * 16}}));
+}
+
 // (a - z) b is a b - z b, and the second is less.
 TEST(Widths, ASumIsNoWiderThanItsLargeParts) {
   for (const char* body :
