@@ -307,6 +307,8 @@ class Needs {
   std::vector<Addend> regrouped(const Cases& body);
   Network network_of(const Addend& addend, Region region, uint64_t summed, DType width, TermId owner);
   double products_of_case(const Case& one, const Network& bare);
+  std::optional<Value> price_unmasked(const Cases& body, const std::vector<Region>& parts, TermId id);
+  bool price_unmasked(const Value& value, const Cases& body, const Region& part, TermId id);
   bool price_regrouped(const Cases& body, const std::vector<Region>& needed, TermId owner, Results& results);
   std::optional<Region> body_at(const Region& where, const Region& region, uint32_t reduced);
   struct PartedFactor {

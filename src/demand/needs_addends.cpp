@@ -186,6 +186,84 @@ Needs::Network Needs::network_of(const Addend& addend, Region region, uint64_t s
   return network;
 }
 
+// One product wherever a few points are left out (all pairs but the diagonal): its sum over all points, less that over
+// those few, if sums that join it make that cheaper. Tells by its value which cases are priced so.
+std::optional<Value> Needs::price_unmasked(const Cases& body, const std::vector<Region>& parts, TermId id) {
+  constexpr size_t most_cases = 8;
+  if (!counting_ || tier_ == Tier::unfused || parts.size() != 1 || body.size() > most_cases) return std::nullopt;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const bool again = std::any_of(body.begin(), body.begin() + int64_t(i),
+                                   [&](const Case& earlier) { return earlier.value == body[i].value; });
+    if (!again && price_unmasked(body[i].value, body, parts[0], id)) return body[i].value;
+  }
+  return std::nullopt;
+}
+
+bool Needs::price_unmasked(const Value& value, const Cases& body, const Region& part, TermId id) {
+  constexpr double most_left_out = 0.25;
+  if (!value.is_element() || term(value.term).kind != TermKind::product) return false;
+  const uint32_t reduced = uint32_t(term(id).reduced.size());
+  std::vector<Region> wheres;
+  Region hull;
+  double points = 0;
+  for (const Case& one : body) {
+    if (!(one.value == value)) continue;
+    auto where = body_at(one.where, part, reduced);
+    if (!where || where->empty || !where->samples.empty()) return false;
+    if (hull.box.empty()) hull.box = where->box;
+    for (size_t v = 0; v < hull.box.size(); ++v) {
+      Range &all = hull.box[v], own = where->box[v];
+      if (all.step != 1 || own.step != 1) return false;
+      all = {std::min(all.lo, own.lo), std::max(all.hi, own.hi), 1};
+    }
+    points += index::count(*where, atoms_);
+    wheres.push_back(std::move(*where));
+  }
+  const double all = index::count(hull, atoms_), left_out = all - points;
+  if (left_out <= 0 || left_out > most_left_out * all) return false;
+  const auto product = [&](const Region& region) {
+    Network network =
+        network_of({{}, 1, {}}, region, bit(reduced) - 1, narrower(term(id).width, wanted_width_[id]), id);
+    algebra_.box = region.box;
+    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
+      add_factor(network, algebra_.moved(arg.value, value.at));
+    return network;
+  };
+  Network whole = product(hull);
+  prepare(whole);
+  if (whole.absorbed.empty()) return false;
+  double apart = 0;
+  std::map<TermId, std::vector<Region>> made;  // sums that are not joined by what is left
+  for (const Region& where : wheres) {
+    Network own = product(where);
+    for (const Factor& factor : own.factors)
+      if (std::find(whole.absorbed.begin(), whole.absorbed.end(), factor.value.term) != whole.absorbed.end())
+        for (Region& region : index::image(where, factor.value.at, atoms_))
+          insert(made[factor.value.term], std::move(region));
+    prepare(own);
+    for (const TermId inner : own.absorbed) made[inner].clear();
+    apart += products_of_prepared(own, false);
+  }
+  for (const auto& [inner, regions] : made) apart += products_inside(inner, disjoint(regions));
+  if (products_of_prepared(whole, false) + left_out >= apart) return false;
+  for (const Region& where : wheres) {
+    Network own = product(where);
+    for (const TermId inner : whole.absorbed) join_all(own, inner);
+    need_factors(own, id);
+  }
+  for (const TermId inner : whole.absorbed) {
+    joined.insert(inner);
+    link(id, inner, Link::Kind::chain);
+  }
+  uint64_t data_variables = 0;
+  const std::vector<size_t> inner = factors_inside(whole, data_variables);
+  Operands type = product_type(whole, inner);
+  const double products = real_products(type, id) * (products_of_prepared(whole, true) + left_out);
+  work_of(id).macs[type] += products;
+  work_of(id).transformed_macs[type] += products;
+  return true;
+}
+
 // A case as it is, with what its sums are made of for this alone, or addend by addend.
 double Needs::products_of_case(const Case& one, const Network& bare) {
   Network kept = bare;

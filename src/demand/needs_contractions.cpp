@@ -363,12 +363,12 @@ void Needs::fold_pairs() {
   for (auto& [key, fold] : folds_) {
     if (fold.networks < 2 || fold.networks > most_folded) continue;
     double apart = 0;
-    bool own = true;
+    bool foldable = true;
     for (const auto& pair : fold.pairs) {
       apart += pairs_[pair].products;
-      own = own && pairs_[pair].one_owner && !pairs_[pair].alike;
+      foldable = foldable && pairs_[pair].one_owner && !pairs_[pair].alike;
     }
-    if (!own || apart == 0) continue;
+    if (!foldable || apart == 0) continue;
     std::vector<std::vector<Region>> met;  // those that have elements in common are counted together
     for (const auto& [region, forms] : fold.parts) {
       std::vector<Region> own = index::image(region, forms, atoms_);

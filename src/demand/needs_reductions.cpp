@@ -44,11 +44,13 @@ void Needs::visit_reduction(TermId id) {
   const Cases body = joined_by_formulas(made);
   counting_ = was && !stood_for_.contains(id);
   const bool priced = sums && price_regrouped(body, parts, id, results);
+  const std::optional<Value> unmasked = sums && !priced ? price_unmasked(body, parts, id) : std::nullopt;
   counting_ = was;
   if (priced) return;
   const std::vector<bool> stood_for = sums && tier_ == Tier::floor ? shared_cases(body, reduced) : std::vector<bool>();
   for (size_t i = 0; i < body.size(); ++i) {
     const Case& one = body[i];
+    if (unmasked && one.value == *unmasked) continue;
     counting_ = was && !stood_for_.contains(id) && (stood_for.empty() || !stood_for[i]);
     for (const Region& region : parts) {
       const std::optional<Region> met = body_at(one.where, region, reduced);

@@ -144,6 +144,25 @@ TEST(Contractions, WhatMayBeMadeBeforeIsPaidFor) {
   EXPECT_GE(macs(less), macs(all));
 }
 
+// All pairs but the diagonal are all pairs less the diagonal.
+TEST(Contractions, AFewPointsLeftOutAreTakenOffTheWhole) {
+  const auto of = [](const std::string& value) {
+    return "program p(x: f32[16, 64]) -> (l) {\n"
+           "  c: f32[64, 64] = for i, j: sum n in 16: x[n, i] * x[n, j]\n"
+           "  l: f32[] = sum i in 64, j in 64: " +
+           value + "\n}";
+  };
+  const std::string all = of("c[i, j] * c[i, j]"), pairs = of("if(i != j, c[i, j] * c[i, j], 0.0)"),
+                    identity = of("(c[i, j] - f32(i == j)) * (c[i, j] - f32(i == j))");
+  for (const std::string& text : {pairs, identity}) {
+    EXPECT_GE(macs(text), macs(all));
+    EXPECT_LE(macs(text), 1.3 * macs(all)) << text;
+    EXPECT_LE(floor_macs(text), macs(text));
+  }
+  // A triangle leaves out too many: c, and half of its elements squared.
+  EXPECT_GT(macs(of("if(i < j, c[i, j] * c[i, j], 0.0)")), macs(all));
+}
+
 // ---- the same again ----
 
 TEST(Sharing, APartThatIsComputedAgainCostsNothing) {
