@@ -457,6 +457,8 @@ class Needs {
     std::vector<std::pair<Region, std::vector<Form>>> parts;  // its elements, with the coordinates of the result
   };
   static constexpr size_t most_folded = 64;
+  static constexpr size_t few_factors = 6;           // orders of those cost little
+  double order_steps_ = 4e6;                         // left, of pairs of parts that are looked at
   std::map<std::pair<TermId, TermId>, Fold> folds_;  // by the sum and the term
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
