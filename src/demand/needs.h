@@ -219,7 +219,6 @@ class Needs {
   struct Network {
     Region region;  // of its variables: reduced ones first
     std::vector<Factor> factors;
-    uint32_t coordinates = 0;      // the first variable that is a coordinate
     uint64_t summed = 0;           // variables that are summed
     DType width = DType::f64;      // of what becomes of the result
     TermId owner = no_term;        // whose sum it is
@@ -331,7 +330,7 @@ class Needs {
   bool take_scatter(Network& network, size_t factor);
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
-  double products_of(Network network, bool keep = false);
+  double products_of(Network network);
   void prepare(Network& network);
   double products_of_prepared(const Network& network, bool keep);
   double products_of_all(const std::vector<Network>& prepared);

@@ -179,7 +179,6 @@ Needs::Network Needs::network_of(const Addend& addend, Region region, uint64_t s
   Network network;
   network.region = std::move(region);
   network.summed = summed;
-  network.coordinates = uint32_t(std::popcount(summed));
   network.width = width;
   network.owner = owner;
   for (const Value& factor : addend.factors) add_factor(network, factor);

@@ -180,9 +180,9 @@ std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data
 }
 
 // Products of a network by itself, in the cheapest order.
-double Needs::products_of(Network network, bool keep) {
+double Needs::products_of(Network network) {
   prepare(network);
-  return products_of_prepared(network, keep);
+  return products_of_prepared(network, false);
 }
 
 void Needs::prepare(Network& network) {

@@ -16,7 +16,6 @@ void Needs::expand(const Value& value, const Region& region, uint64_t summed, DT
   Network network;
   network.region = region;
   network.summed = summed;
-  network.coordinates = uint32_t(std::popcount(summed));
   network.width = width;
   network.owner = owner;
   if (need_search(value, region, owner)) return;

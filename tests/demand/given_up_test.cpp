@@ -17,6 +17,21 @@ TEST(GivenUp, NothingOfADenseProgram) {
                   .given_up.empty());
 }
 
+// Updates by outer products, written out: more orders of many factors than anybody waits for.
+TEST(GivenUp, OrdersOfManyFactorsHaveABudget) {
+  const Analysis a = analysis_of(
+      "program p(v: f32[12, 64], x: f32[64, 4]) -> (y) {\n"
+      "  e: f32[64, 64] = for i, j: f32(i == j)\n"
+      "  (q: f32[64, 64]) = repeat t in 12 carry (a = e) {\n"
+      "    u: f32[64] = for i: sum k in 64: a[i, k] * v[t, k]\n"
+      "    b: f32[64, 64] = for i, j: a[i, j] - 2 * u[i] * v[t, j]\n    yield (b)\n  }\n"
+      "  y: f32[64, 4] = for i, f: sum k in 64: q[i, k] * x[k, f]\n}");
+  EXPECT_TRUE(std::any_of(a.given_up.begin(), a.given_up.end(), [](const GivenUp& one) {
+    return one.what.find("orders of many factors") != std::string::npos;
+  }));
+  EXPECT_EQ(a.fused.input_bytes, 4.0 * (12 * 64 + 64 * 4));  // the budget takes no reads away
+}
+
 TEST(GivenUp, AMaskThatIsTooLargeToBeTried) {
   const Analysis a = analysis_of(
       "program p(x: f32[8192, 8192], w: f32[8192, 2]) -> (c) {\n"
