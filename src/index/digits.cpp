@@ -253,12 +253,6 @@ std::vector<Range> Splitter::box(const Region& region) const {
   return box;
 }
 
-HalfSpace half_space(const Form& form) {
-  HalfSpace result{form.constant, {}};
-  for (const auto& [atom, coefficient] : form.terms) result.terms.emplace_back(int(atom), coefficient);
-  return result;
-}
-
 // Tells quotients of affine forms apart, while they are few.
 class Branches {
  public:

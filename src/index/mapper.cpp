@@ -96,21 +96,6 @@ class Mapper {
   Region region_;
 };
 
-HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b) {
-  HalfSpace result{times_a * a.constant + times_b * b.constant, {}};
-  size_t i = 0, j = 0;
-  while (i < a.terms.size() || j < b.terms.size()) {
-    const bool from_a = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
-    const bool from_b = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
-    const int variable = from_a ? a.terms[i].first : b.terms[j].first;
-    const int64_t coefficient = (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
-    if (coefficient != 0) result.terms.emplace_back(variable, coefficient);
-    i += from_a;
-    j += from_b;
-  }
-  return result;
-}
-
 void Mapper::take_cuts() {
   // Variables of one value are numbers.
   const std::vector<Range>& box = part_.piece.box;

@@ -180,8 +180,7 @@ bool eliminate(Piece& piece, int variable) {
   for (size_t i = 0; i < lower.size() && !one_value; ++i)
     for (const HalfSpace& high : upper) {
       const int64_t a = coefficient_of(lower[i], variable), b = -coefficient_of(high, variable);
-      HalfSpace both =
-          add_scaled(add_scaled({}, with_value(lower[i], variable, 0), b), with_value(high, variable, 0), a);
+      HalfSpace both = combined(with_value(lower[i], variable, 0), b, with_value(high, variable, 0), a);
       one_value |=
           std::max(a, b) > greatest_factor || (a > 1 && b > 1 && least_value(both, piece.box) < (a - 1) * (b - 1));
       between.push_back(std::move(both));
@@ -208,19 +207,28 @@ int64_t coefficient_of(const HalfSpace& cut, int variable) {
   return 0;
 }
 
-HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor) {
-  a.constant += factor * b.constant;
-  for (const auto& [v, c] : b.terms) {
-    const auto found = std::find_if(a.terms.begin(), a.terms.end(), [v = v](const auto& t) { return t.first == v; });
-    if (found == a.terms.end())
-      a.terms.emplace_back(v, factor * c);
-    else
-      found->second += factor * c;
-  }
-  erase_if(a.terms, [](const auto& t) { return t.second == 0; });
-  std::sort(a.terms.begin(), a.terms.end());
-  return a;
+HalfSpace half_space(const Form& form) {
+  HalfSpace result{form.constant, {}};
+  for (const auto& [atom, coefficient] : form.terms) result.terms.emplace_back(int(atom), coefficient);
+  return result;
 }
+
+HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b) {
+  HalfSpace result{times_a * a.constant + times_b * b.constant, {}};
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    const bool from_a = j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
+    const bool from_b = i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
+    const int variable = from_a ? a.terms[i].first : b.terms[j].first;
+    const int64_t coefficient = (from_a ? times_a * a.terms[i].second : 0) + (from_b ? times_b * b.terms[j].second : 0);
+    if (coefficient != 0) result.terms.emplace_back(variable, coefficient);
+    i += from_a;
+    j += from_b;
+  }
+  return result;
+}
+
+HalfSpace add_scaled(const HalfSpace& a, const HalfSpace& b, int64_t factor) { return combined(a, 1, b, factor); }
 
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant) {
   HalfSpace result = add_scaled(a, b, -1);

@@ -22,8 +22,10 @@ struct HalfSpace {
   auto operator<=>(const HalfSpace&) const = default;
 };
 
+HalfSpace half_space(const Form& form);  // over variables alone
+HalfSpace combined(const HalfSpace& a, int64_t times_a, const HalfSpace& b, int64_t times_b);
+HalfSpace add_scaled(const HalfSpace& a, const HalfSpace& b, int64_t factor);        // a + factor * b
 HalfSpace difference(const HalfSpace& a, const HalfSpace& b, int64_t constant = 0);  // a - b + constant
-HalfSpace add_scaled(HalfSpace a, const HalfSpace& b, int64_t factor);               // a + factor * b
 int64_t coefficient_of(const HalfSpace& form, int variable);
 
 struct Piece {
