@@ -61,6 +61,7 @@ void Needs::run() {
   }
   count_outputs();
   settle_pairs();
+  keep_forced();
   settle_powers();
   settle_totals();
   settle_functions();

@@ -15,31 +15,10 @@
 #include "demand/normal_form.h"
 #include "demand/region_lists.h"
 #include "demand/settled.h"
+#include "demand/tier.h"
 #include "demand/work.h"
 
 namespace lightline::demand {
-
-// Whose implementation is priced.
-enum class Tier : uint8_t {
-  floor,    // any, on the data that suit it best
-  fused,    // one that computes every term once, on data in general position
-  unfused,  // operator by operator; the normal form has borders
-};
-
-// Bytes by who moves them. Without borders there is one group.
-struct GroupTraffic {
-  double operand_bytes = 0;
-  double result_bytes = 0;
-};
-
-inline constexpr uint32_t no_variable = UINT32_MAX;
-
-// The variable that a form plainly is, with any shift.
-inline uint32_t plain_variable(const Form& form) {
-  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
-             ? form.terms[0].first
-             : no_variable;
-}
 
 class Needs {
  public:
@@ -254,6 +233,7 @@ class Needs {
     Value value;
     bool drowns = false;  // floor: may be so low that the power vanishes
   };
+  bool split_running_sum(const Value& sum, std::vector<ExponentPart>& parts);
   void parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& parts, std::vector<Value>& times);
   std::vector<Factor> powers(const Value& value, const Region& region);
   std::vector<uint64_t> equations_of(const Region& region) const;
@@ -341,6 +321,36 @@ class Needs {
   void factor_out(TermId id);
   double products_apart(const std::vector<Value>& sums, const Region& region);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
+  // For the floor: sums of products that need not be made.
+  struct InnerSum {
+    TermId made = no_term;  // who makes its products
+    Value value;
+    std::vector<Value> beside;  // what it is multiplied by
+  };
+  struct InnerSums {
+    std::vector<InnerSum> found;
+    std::vector<Value> plain;   // what is added to them
+    std::vector<Value> beside;  // on the way
+    TermId sum = no_term;
+  };
+  struct Without {
+    double products = 0;  // of the sum that reads another, with the factors of that one in its place
+    double more = 0;      // than with that one
+    bool plain = true;    // something else is added that has as many elements
+    bool known = true;
+    bool shared = false;  // other sums have factors in common with both
+  };
+  bool inner_sums(const Value& value, InnerSums& inner);
+  bool reads_linearly(const Value& value, TermId id);
+  std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
+  double steps_beside(const Network& network, size_t a, size_t b);
+  void try_without(const Network& network, TermId owner);
+  using Sources = std::set<std::pair<TermId, uint64_t>>;
+  const Sources& linear_sources(TermId id);
+  bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
+  std::map<TermId, double> shares_of_parts(const Term& sum);
+  std::vector<double> shares_read_as_they_are();
+  void keep_forced();
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;
   void share_products(TermId sum);
@@ -460,6 +470,12 @@ class Needs {
   double order_steps_ = 4e6;                         // left, of pairs of parts that are looked at
   std::map<std::pair<TermId, TermId>, Fold> folds_;  // by the sum and the term
   std::map<std::array<uint64_t, 4>, Total> totals_;
+  std::map<TermId, std::map<TermId, Without>> without_;  // floor: by sum of products, by the sum that reads it
+  std::map<TermId, Sources> linear_sources_;
+  // floor: terms of the factors of two sums, one of which reads the other: which sums
+  // and what the second takes at least if what those make is there
+  std::map<std::pair<TermId, TermId>, std::map<std::pair<TermId, TermId>, Without>> meetings_;
+  std::map<std::pair<TermId, TermId>, std::set<std::pair<TermId, TermId>>> plain_meetings_;
   std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
   // Products of several factors on the way to sums
   struct MadeBefore {

@@ -213,6 +213,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   if (!counting_) return;
   const bool counts = term(owner).reads_data;
   if (!counts) return;
+  try_without(network, owner);
   uint64_t data_variables = 0;
   const std::vector<size_t> inner = factors_inside(network, data_variables);
   if (std::any_of(inner.begin(), inner.end(), [&](size_t i) { return is_mixed(network.factors[i].value); }))

@@ -27,17 +27,19 @@ void Needs::parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& 
   if (made.kind == TermKind::sum) {
     for (const Argument& arg : made.args) {
       const Value part = moved(arg);
+      const bool drowns = tier_ == Tier::floor && settled_.drowns(made, arg);
       if (part.is_position())
         parts_of_exponent(part, parts, times);
-      else
-        parts.push_back({part, tier_ == Tier::floor && settled_.drowns(made, arg)});
+      else if (drowns || !part.is_element() || !split_running_sum(part, parts))
+        parts.push_back({part, drowns});
     }
     return;
   }
   if (made.kind == TermKind::product) {
     const auto is_sum = [&](const Argument& arg) {
-      return arg.value.is_position() ? arg.value.form.terms.size() > 1
-                                     : arg.value.is_element() && term(arg.value.term).kind == TermKind::sum;
+      const Value value = moved(arg);  // i - j may be one coordinate
+      return value.is_position() ? value.form.terms.size() > 1
+                                 : value.is_element() && term(value.term).kind == TermKind::sum;
     };
     const auto sum =
         made.args.size() == 1 ? made.args.begin() : std::find_if(made.args.begin(), made.args.end(), is_sum);
@@ -47,7 +49,29 @@ void Needs::parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& 
       return parts_of_exponent(moved(*sum), parts, times);
     }
   }
-  parts.push_back({exponent});
+  if (!split_running_sum(exponent, parts)) parts.push_back({exponent});
+}
+
+// A sum of g[k] for j < k <= i is the difference of two running sums, one for each end. The elements at the ends stand
+// for those: where they are the same, so are the running sums.
+bool Needs::split_running_sum(const Value& sum, std::vector<ExponentPart>& parts) {
+  const Term& made = term(sum.term);
+  if (made.kind != TermKind::reduce || made.reducer != loops::Reducer::sum) return false;
+  if (made.reduced.size() != 1 || made.body.size() != 1 || !made.body[0].value.is_element()) return false;
+  std::vector<Form> images{Form()};
+  images.insert(images.end(), sum.at.begin(), sum.at.end());
+  std::vector<Value> ends[2];
+  for (const Form& cut : made.body[0].where.cuts) {
+    const int64_t own = cut.coefficient(0);
+    if (own == 0) continue;
+    if (std::abs(own) != 1 || atoms_.has_compound(cut)) return false;
+    const Form end = atoms_.scaled(atoms_.sum(cut, Form::variable(0), -own), -own);
+    images[0] = atoms_.compose(end, images, algebra_.box);
+    ends[own > 0 ? 0 : 1].push_back(algebra_.moved(made.body[0].value, images));
+  }
+  if (ends[0].size() != 1 || ends[1].size() != 1) return false;
+  for (const auto& end : ends) parts.push_back({end[0]});
+  return true;
 }
 
 // exp(a[i] + b[j]) is the product of two, and so is g ** (i - j).

@@ -26,6 +26,15 @@ using index::Region;
 using TermId = uint32_t;
 inline constexpr TermId no_term = UINT32_MAX;
 
+inline constexpr uint32_t no_variable = UINT32_MAX;
+
+// The variable that a form plainly is, with any shift.
+inline uint32_t plain_variable(const Form& form) {
+  return form.terms.size() == 1 && form.terms[0].second == 1 && index::is_variable(form.terms[0].first)
+             ? form.terms[0].first
+             : no_variable;
+}
+
 // What an expression is at the points of a region.
 struct Value {
   enum class Kind : uint8_t {

@@ -1,0 +1,356 @@
+// For the floor: which sums of products every factoring has to make. Between functions that are not linear, orders are
+// free: a sum of products that is only read linearly, however often, need not be made if the sums that read it are
+// cheaper without it.
+#include <algorithm>
+#include <cmath>
+
+#include "demand/needs.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+namespace {
+
+constexpr double as_good_as_all = 0.98;
+
+bool is_linear(const Term& made) {
+  return made.kind == TermKind::sum || made.kind == TermKind::product || made.kind == TermKind::array ||
+         (made.kind == TermKind::reduce && made.reducer == Reducer::sum);
+}
+
+}  // namespace
+
+// The sums of products that a factor of a network is or adds up, each with what it is multiplied by on the way.
+// Returns false if there are more than are looked at.
+bool Needs::inner_sums(const Value& value, InnerSums& inner) {
+  constexpr size_t most_sums = 1024;
+  if (!value.is_element() || !algebra_.reads_data(value)) return true;
+  const Term& made = term(value.term);
+  if (made.kind == TermKind::reduce && made.reducer == Reducer::sum) {
+    inner.found.push_back({value.term, value, inner.beside});
+    return inner.found.size() <= most_sums;
+  }
+  if (made.kind == TermKind::sum) {
+    const TermId was = std::exchange(inner.sum, value.term);
+    const bool all = std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+      return inner_sums(algebra_.moved(arg.value, value.at), inner);
+    });
+    inner.sum = was;
+    return all;
+  }
+  if (made.kind != TermKind::product) {
+    if (inner.beside.empty()) inner.plain.push_back(value);
+    return true;
+  }
+  std::vector<Value> args;
+  for (const Argument& arg : made.args) args.push_back(algebra_.moved(arg.value, value.at));
+  if (inner.sum != no_term && is_outer_product(made)) {
+    inner.found.push_back({inner.sum, value, inner.beside});
+    if (inner.found.size() > most_sums) return false;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const size_t before = inner.beside.size();
+    for (size_t k = 0; k < args.size(); ++k)
+      if (k != i) inner.beside.push_back(args[k]);
+    const bool all = inner_sums(args[i], inner);
+    inner.beside.resize(before);
+    if (!all) return false;
+  }
+  return true;
+}
+
+bool Needs::reads_linearly(const Value& value, TermId id) {
+  InnerSums inner;
+  return !inner_sums(value, inner) ||
+         std::any_of(inner.found.begin(), inner.found.end(), [&](const InnerSum& one) { return one.made == id; });
+}
+
+// A network with the factors of an inner sum in place of the factor that it is a part of; nothing if that can not be
+// said. Its own factors come last.
+std::optional<Needs::Network> Needs::inlined(const Network& network, size_t factor, const InnerSum& inner,
+                                             size_t& first_own) {
+  Network result = network;
+  result.apart = true;
+  result.factors.erase(result.factors.begin() + int64_t(factor));
+  for (const Value& value : inner.beside) add_factor(result, value);
+  first_own = result.factors.size();
+  const Term& made = term(inner.value.term);
+  algebra_.box = result.region.box;
+  if (made.kind == TermKind::product) {
+    for (const Argument& arg : made.args) add_factor(result, algebra_.moved(arg.value, inner.value.at));
+  } else if (!may_join(inner.value) || !join(result, made, made.body[0], inner.value.at)) {
+    return std::nullopt;
+  }
+  if (result.factors.size() > most_factors) return std::nullopt;
+  return result;
+}
+
+// At least the products of a network in the cheapest order, where two of its factors are one that is there.
+double Needs::steps_beside(const Network& network, size_t a, size_t b) {
+  constexpr size_t most_parts = 8;
+  std::vector<uint64_t> parts{network.factors[a].variables | network.factors[b].variables};
+  for (size_t i = 0; i < network.factors.size(); ++i)
+    if (i != a && i != b && !network.factors[i].formula) parts.push_back(network.factors[i].variables);
+  if (parts.size() > most_parts) return 0;
+  uint64_t all = 0;
+  for (const uint64_t part : parts) all |= part;
+  const size_t sets = size_t(1) << parts.size();
+  std::vector<uint64_t> open(sets, 0);  // variables of what is made of a set of parts
+  for (size_t set = 1; set < sets; ++set) {
+    uint64_t inside = 0, outside = all & ~network.summed;
+    for (size_t i = 0; i < parts.size(); ++i) ((set >> i & 1) != 0 ? inside : outside) |= parts[i];
+    open[set] = inside & outside;
+  }
+  std::vector<double> fewest(sets, INFINITY);
+  for (size_t set = 1; set < sets; ++set) {
+    if ((set & (set - 1)) == 0) fewest[set] = 0;
+    for (size_t one = (set - 1) & set; one > (set ^ one); one = (one - 1) & set) {
+      const size_t other = set ^ one;
+      const double step = box_points(network.region, open[one] | open[other]);
+      fewest[set] = std::min(fewest[set], fewest[one] + fewest[other] + step);
+    }
+  }
+  const double box = box_points(network.region, all);
+  const double points = index::count(network.region, atoms_, data_);
+  return fewest[sets - 1] * (box > 0 ? std::min(1.0, points / box) : 0);
+}
+
+// Takes note of what a network would cost without the sums of products that its factors are made of.
+void Needs::try_without(const Network& network, TermId owner) {
+  if (tier_ != Tier::floor || !counting_) return;
+  constexpr size_t most_tried = 8;  // of the parts of one sum, the newest
+  std::vector<InnerSums> inner(network.factors.size());
+  std::map<TermId, size_t> factors_with;
+  bool all = true;
+  algebra_.box = network.region.box;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    if (network.factors[i].exponential) continue;
+    all = inner_sums(network.factors[i].value, inner[i]) && all;
+    std::set<TermId> own;
+    for (const InnerSum& one : inner[i].found) {
+      own.insert(one.made);
+      // Powers of one
+      for (const Value& other : one.beside) factors_with[one.made] += reads_linearly(other, one.made);
+    }
+    for (const TermId id : own) ++factors_with[id];
+  }
+  std::optional<double> as_it_is;
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    std::stable_sort(inner[i].found.begin(), inner[i].found.end(),
+                     [](const InnerSum& a, const InnerSum& b) { return a.made > b.made; });
+    size_t tried = 0;
+    for (const InnerSum& one : inner[i].found) {
+      // Against the products of the others those of a part with fewer variables are few.
+      if ((network.factors[i].variables & ~variables_of(one.value)) != 0) continue;
+      Without& without = without_[one.made][owner];
+      bool plain = false;
+      for (const Value& added : inner[i].plain) {
+        if ((network.factors[i].variables & ~variables_of(added)) != 0 || has_in_common(one, added, network)) continue;
+        plain = true;
+        for (size_t k = 0; k < network.factors.size(); ++k)
+          if (const Factor& other = network.factors[k]; k != i && !other.formula && other.value.is_element())
+            plain_meetings_[std::minmax(added.term, other.value.term)].emplace(one.made, owner);
+      }
+      without.plain = without.plain && plain;
+      without.known = without.known && all && factors_with[one.made] == 1 && ++tried <= most_tried;
+      if (!without.known) continue;
+      size_t first_own = 0;
+      const auto other = inlined(network, i, one, first_own);
+      without.known = other.has_value();
+      if (!without.known) continue;
+      if (!as_it_is) as_it_is = products_of_prepared(network, false);
+      const double products = products_of(*other);
+      without.products = std::max(without.products, products);
+      without.more = std::max(without.more, products - *as_it_is);
+      const auto meets = [](const Factor& factor) { return !factor.formula && factor.value.is_element(); };
+      for (size_t a = 0; a < first_own; ++a)
+        for (size_t b = first_own; b < other->factors.size(); ++b) {
+          const Factor &outer = other->factors[a], &own = other->factors[b];
+          if (!meets(outer) || !meets(own)) continue;
+          Without& beside = meetings_[std::minmax(outer.value.term, own.value.term)][{one.made, owner}];
+          const double steps = steps_beside(*other, a, b);
+          beside.products = std::max(beside.products, steps);
+          beside.more = std::max(beside.more, steps - *as_it_is);
+        }
+    }
+  }
+}
+
+// What a term is made of, linearly, down to what is not linear, each with the coordinates that it has of the term's;
+// without what has none. More than are kept stand for all.
+const Needs::Sources& Needs::linear_sources(TermId id) {
+  constexpr size_t most_sources = 64;
+  const auto [known, added] = linear_sources_.try_emplace(id);
+  if (!added) return known->second;
+  const size_t reduced = term(id).reduced.size();
+  Sources sources;
+  const auto add = [&](const Value& value) {
+    if (!value.is_element() || !term(value.term).reads_data) return;
+    const auto coordinates = [&](const Form& form) { return variables_of(Value::position(form)) >> reduced; };
+    if (!is_linear(term(value.term)) || value.term >= id) {
+      sources.emplace(value.term, variables_of(value) >> reduced);
+      return;
+    }
+    for (const auto& [source, has] : linear_sources(value.term)) {
+      uint64_t outer = source == no_term ? 1 : 0;
+      for (size_t c = 0; c < value.at.size(); ++c)
+        if ((has & bit(c)) != 0) outer |= coordinates(value.at[c]);
+      sources.emplace(source, outer);
+    }
+  };
+  for (const Argument& arg : term(id).args) add(arg.value);
+  for (const Case& one : term(id).body) add(one.value);
+  std::erase_if(sources, [](const auto& source) { return source.second == 0; });
+  if (sources.size() > most_sources) sources = {{no_term, 1}};
+  return linear_sources_[id] = std::move(sources);
+}
+
+// A source of an inner sum is what is added to it, with the same variables that stay.
+bool Needs::has_in_common(const InnerSum& inner, const Value& added, const Network& network) {
+  if (term(inner.value.term).kind == TermKind::product) return true;
+  const uint64_t stays = variables_of(added) & ~network.summed;
+  const Sources& sources = linear_sources(inner.value.term);
+  return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
+    if (source.first == no_term) return true;
+    uint64_t variables = 0;
+    for (size_t c = 0; c < inner.value.at.size(); ++c)
+      if ((source.second & bit(c)) != 0) variables |= variables_of(Value::position(inner.value.at[c]));
+    return source.first == added.term && (variables & ~network.summed) == stays;
+  });
+}
+
+// Of the parts of a sum that is read as it is, how much of each has to be made for it. Of those that have something in
+// common, which may be factored out, the newest: for it, the others may be had from sums before this one.
+std::map<TermId, double> Needs::shares_of_parts(const Term& sum) {
+  std::map<TermId, std::vector<const Value*>> parts;
+  for (const Argument& arg : sum.args)
+    if (arg.value.is_element()) parts[arg.value.term].push_back(&arg.value);
+  std::map<TermId, double> shares;
+  Sources common;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const auto& [id, values] = *part;
+    Sources sources;
+    if (is_linear(term(id)))
+      for (const auto& [source, has] : linear_sources(id)) {
+        uint64_t variables = source == no_term ? 1 : 0;
+        for (size_t c = 0; c < values[0]->at.size(); ++c)
+          if ((has & bit(c)) != 0) variables |= variables_of(Value::position(values[0]->at[c]));
+        sources.emplace(source, variables);
+      }
+    const bool own = std::none_of(sources.begin(), sources.end(),
+                                  [&](const auto& source) {
+                                    return common.contains(source) || (source.first == no_term && !common.empty());
+                                  }) &&
+                     (sources.empty() || !common.contains({no_term, 1}));
+    common.insert(sources.begin(), sources.end());
+    // s + s.T is s made of w + w.T: half of it.
+    shares[id] = own ? 1 / double(values.size()) : 0;
+  }
+  return shares;
+}
+
+// By term: how much of it is read as it is, by functions that are not linear or by whoever takes the outputs.
+std::vector<double> Needs::shares_read_as_they_are() {
+  const size_t size = form_.terms.size();
+  std::vector<double> by_functions(size, 0), by_outputs(size, 0);
+  const auto raise = [](double& share, double to) { share = std::max(share, to); };
+  const auto each_value = [&](const Term& made, const auto& visit) {
+    for (const Argument& arg : made.args)
+      if (arg.value.is_element()) visit(arg.value.term);
+    for (const Case& one : made.body)
+      if (one.value.is_element()) visit(one.value.term);
+  };
+  const auto read_by_all = [&](const Cases& cases) {
+    for (const Case& one : cases)
+      if (one.value.is_element()) by_outputs[one.value.term] = 1;
+  };
+  for (const loops::Output& output : form_.program->outputs) read_by_all(form_.arrays[output.array]);
+  for (const OpaqueCall& call : form_.opaque)
+    for (const Cases& operand : call.operands) read_by_all(operand);
+  // What loops carry is read by what comes after it in the list.
+  for (int pass = 0; pass < (form_.loops.empty() ? 1 : 3); ++pass)
+    for (TermId id = TermId(size); id-- > 0;) {
+      if (uses_[id] == 0) continue;
+      const Term& made = term(id);
+      switch (made.kind) {
+        case TermKind::sum:
+          if (by_functions[id] == 0 && by_outputs[id] == 0) break;
+          for (const auto& [read, share] : shares_of_parts(made)) {
+            raise(by_functions[read], by_functions[id] * share);
+            raise(by_outputs[read], by_outputs[id] * share);
+          }
+          break;
+        case TermKind::array:
+        case TermKind::product:
+          each_value(made, [&](TermId read) {
+            raise(by_functions[read], by_functions[id]);
+            raise(by_outputs[read], by_outputs[id]);
+          });
+          break;
+        case TermKind::carried:
+          // The last of many linear steps may be reached without those between.
+          each_value(made, [&](TermId read) { raise(by_functions[read], by_functions[id]); });
+          break;
+        case TermKind::reduce:
+          if (made.reducer != Reducer::sum) each_value(made, [&](TermId read) { by_functions[read] = 1; });
+          break;
+        default: each_value(made, [&](TermId read) { by_functions[read] = 1; });
+      }
+    }
+  for (size_t id = 0; id < size; ++id) raise(by_functions[id], by_outputs[id]);
+  return by_functions;
+}
+
+// Takes off what need not be made.
+void Needs::keep_forced() {
+  if (tier_ != Tier::floor) return;
+  // What two factors of different sums make together may be made once for many.
+  for (const auto& [terms, sums] : meetings_)
+    if (sums.size() > 1)
+      for (const auto& [pair, beside] : sums) {
+        Without& without = without_[pair.first][pair.second];
+        without.products = std::min(without.products, beside.products);
+        without.more = std::min(without.more, beside.more);
+        without.shared = true;
+      }
+  for (const auto& [terms, sums] : plain_meetings_) {
+    const TermId first = sums.begin()->second;
+    if (std::all_of(sums.begin(), sums.end(), [&](const auto& sum) { return sum.second == first; })) continue;
+    for (const auto& [id, reader] : sums) without_[id][reader].plain = false;
+  }
+  std::vector<double> forced = shares_read_as_they_are();
+  std::map<TermId, double> most;  // products of the sums that read others
+  const auto limit = [&](TermId id, double products) {
+    const auto [found, added] = most.try_emplace(id, products);
+    if (!added) found->second = std::min(found->second, products);
+  };
+  for (auto entry = without_.rbegin(); entry != without_.rend(); ++entry) {
+    const auto& [id, readers] = *entry;
+    double& share = forced[id];
+    const auto own = work.find(id);
+    const double products = own == work.end() ? 0 : own->second.total_macs();
+    for (const auto& [reader, without] : readers)
+      if (without.known && forced[reader] >= as_good_as_all && products > 0)
+        share = std::max(share, std::min(1.0, (without.plain ? without.products : without.more) / products));
+    // What else is added to it has to meet the other factors of the reader anyway.
+    for (const auto& [reader, without] : readers) {
+      if (without.plain) continue;
+      if (without.known && (share >= as_good_as_all || (readers.size() == 1 && !without.shared)))
+        limit(reader, without.products);
+      else if (share < as_good_as_all)
+        limit(reader, count(needed_[reader]));
+    }
+  }
+  for (auto& [id, own] : work) {
+    if (term(id).kind != TermKind::reduce && term(id).kind != TermKind::sum) continue;
+    const double products = own.total_macs();
+    if (products == 0) continue;
+    double share = forced[id] >= as_good_as_all ? 1 : forced[id];
+    if (const auto found = most.find(id); found != most.end()) share = std::min(share, found->second / products);
+    for (auto* list : {&own.macs, &own.transformed_macs})
+      for (auto& [type, number] : *list) number *= share;
+  }
+}
+
+}  // namespace lightline::demand
