@@ -61,6 +61,7 @@ void Needs::run() {
   }
   count_outputs();
   settle_pairs();
+  take_pairs_from_chains();
   keep_forced();
   settle_powers();
   settle_totals();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "demand/normal_form.h"
+#include "demand/pairs.h"
 #include "demand/region_lists.h"
 #include "demand/settled.h"
 #include "demand/tier.h"
@@ -397,6 +398,7 @@ class Needs {
   Operands product_type(DType width, const std::vector<const Factor*>& factors) const;
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
+  void take_pairs_from_chains();
   void fold_pairs();
 
   NormalForm& form_;
@@ -442,29 +444,14 @@ class Needs {
   index::Losses losses_noted_{};
   std::vector<const loops::Statement*> statements_;
   std::vector<size_t> loop_at_;  // by last term of its body
-  // Products of two elements: where in the coordinates of both.
-  struct Pair {
-    std::vector<Region> regions;
-    uint32_t split = 0;        // coordinates of the first
-    bool alike = false;        // both are elements of one term: a pair and its mirror are the same product
-    bool squares_only = true;  // of elements with themselves
-    Operands type = DType::f32;
-    double real_products = 1;
-    double transformed = 1;
-    double points = 0;  // of all sums that have such products
-    TermId owner = no_term;
-    bool owner_mirrors = false;
-    double owner_share = 1;
-    bool one_owner = true;
-    double products = 0;  // once all are known
-  };
   std::map<std::vector<uint64_t>, Pair> pairs_;
-  // Products of one sum that have a term in common
-  struct Fold {
-    size_t networks = 0;
-    std::set<std::vector<uint64_t>> pairs;
-    std::vector<std::pair<Region, std::vector<Form>>> parts;  // its elements, with the coordinates of the result
+  struct PricedChain {
+    Network network;
+    TermId owner = no_term;
+    Operands type = DType::f32;
+    double real_products = 1, products = 0;
   };
+  std::vector<PricedChain> chains_;
   static constexpr size_t most_folded = 64;
   static constexpr size_t few_factors = 6;           // orders of those cost little
   double order_steps_ = 4e6;                         // left, of pairs of parts that are looked at

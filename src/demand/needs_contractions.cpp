@@ -257,6 +257,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   Work& added_to = work_of(owner);
   added_to.macs[type] += tier_ == Tier::floor ? std::min(macs, transformed) : macs;
   added_to.transformed_macs[type] += std::min(macs, transformed);
+  if (tier_ != Tier::unfused && share == 1) chains_.push_back({network, owner, type, real, macs});
 }
 
 // A product with a conjugate takes the same real products.

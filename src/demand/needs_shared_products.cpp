@@ -136,4 +136,36 @@ Cases Needs::joined_by_formulas(const Term& reduction) {
   return body;
 }
 
+// Chains that make on the way what another sum is: a (a x) beside a x.
+void Needs::take_pairs_from_chains() {
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<const Pair*>> pairs;
+  for (const auto& [key, pair] : pairs_) pairs[{key[0], key[1]}].push_back(&pair);
+  const auto stands = [](const Factor& factor) {
+    return !factor.formula && !factor.exponential && factor.value.is_element();
+  };
+  for (const PricedChain& chain : chains_) {
+    const std::vector<Factor>& factors = chain.network.factors;
+    double saved = 0;
+    for (size_t a = 0; a < factors.size(); ++a)
+      for (size_t b = 0; b < factors.size(); ++b) {
+        const Factor &first = factors[a], &second = factors[b];
+        if (a == b || !stands(first) || !stands(second) || first.value.term > second.value.term) continue;
+        const auto known = pairs.find({first.value.term, second.value.term});
+        if (known == pairs.end()) continue;
+        std::vector<Form> forms = first.value.at;
+        forms.insert(forms.end(), second.value.at.begin(), second.value.at.end());
+        const std::vector<Region> own = index::image(chain.network.region, forms, atoms_);
+        for (const Pair* pair : known->second)
+          if (have_elements_in_common(own, pair->regions))
+            saved = std::max(saved, std::min(chain.products - chain.real_products * steps_beside(chain.network, a, b),
+                                             pair->products * pair->real_products));
+      }
+    if (saved <= 0) continue;
+    Work& less = work_of(chain.owner);
+    for (auto* list : {&less.macs, &less.transformed_macs})
+      if (const auto found = list->find(chain.type); found != list->end())
+        found->second = std::max(0.0, found->second - saved);
+  }
+}
+
 }  // namespace lightline::demand

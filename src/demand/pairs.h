@@ -1,0 +1,37 @@
+// Products of two elements, which several sums may have in common.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "demand/terms.h"
+#include "demand/work.h"
+
+namespace lightline::demand {
+
+// Products of two elements: where in the coordinates of both.
+struct Pair {
+  std::vector<Region> regions;
+  uint32_t split = 0;        // coordinates of the first
+  bool alike = false;        // both are elements of one term: a pair and its mirror are the same product
+  bool squares_only = true;  // of elements with themselves
+  Operands type = DType::f32;
+  double real_products = 1;
+  double transformed = 1;
+  double points = 0;  // of all sums that have such products
+  TermId owner = no_term;
+  bool owner_mirrors = false;
+  double owner_share = 1;
+  bool one_owner = true;
+  double products = 0;  // once all are known
+};
+
+// Products of one sum that have a term in common
+struct Fold {
+  size_t networks = 0;
+  std::set<std::vector<uint64_t>> pairs;
+  std::vector<std::pair<Region, std::vector<Form>>> parts;  // its elements, with the coordinates of the result
+};
+
+}  // namespace lightline::demand
