@@ -200,13 +200,15 @@ pid_t fork_unnoticed() {
 class SupervisorProcess {
  public:
   SupervisorProcess(SupervisorPlan& plan, Descriptor socket) : socket_(std::move(socket)) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the fork
+    // A handler of ours must not run in the fork, and no signal may end the supervisor: those that the C library keeps
+    // for itself, and leaves out of its own sets, neither.
+    constexpr uint64_t all = UINT64_MAX;
+    uint64_t before = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
     pid_ = fork_unnoticed();
     if (pid_ == 0) supervise(plan);
     error_ = errno;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof(before));
   }
   ~SupervisorProcess() { wait(); }
   SupervisorProcess(const SupervisorProcess&) = delete;

@@ -332,7 +332,8 @@ void Needs::count_call(TermId id) {
   }
   if (tier_ == Tier::floor && made.function == Function::select) return need_choice(id, regions);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
-  const auto way = made.function == Function::select ? branch(made.args[0].value) : std::nullopt;
+  std::optional<Way> way;
+  if (made.function == Function::select) way = branch(made.args[0].value);
   for (size_t i = 0; i < made.args.size(); ++i) {
     if (way && i > 0 && (*way == Way::neither || i == (*way == Way::first ? 2u : 1u))) continue;
     if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))

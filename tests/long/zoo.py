@@ -27,6 +27,10 @@ KEPT = ROOT / ".cache" / "zoo"
 TWO_LAYERS = "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_decoder_layers".split()
 
 
+class NotInstalled(Exception):
+    """A model's own package is not here."""
+
+
 @dataclass(frozen=True)
 class Model:
     name: str
@@ -172,8 +176,11 @@ def captured(model: Model) -> dict[str, Path]:
         return files
     files["flops"].parent.mkdir(parents=True, exist_ok=True)
     maker = sources.Maker(fake=True, seed=0)
-    with maker.model():
-        module = model.build().eval()
+    try:
+        with maker.model():
+            module = model.build().eval()
+    except ImportError as error:
+        raise NotInstalled(str(error)) from error
     with maker.inputs():
         inputs = model.inputs()
     with torch.no_grad():

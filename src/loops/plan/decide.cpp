@@ -45,7 +45,7 @@ class Decider : public Decisions {
   Decider(SteppedProgram& stepped, const ArrayUses& uses)
       : stepped_(stepped), program_(stepped.program), target_(stepped.target), uses_(uses) {}
 
-  Result<bool> unrolls(const FoldedCompute& folded, Form, int64_t points, int nodes) override {
+  Result<bool> unrolls(const FoldedCompute& folded, FoldForm, int64_t points, int nodes) override {
     const bool is_rounded = compute_type(folded.accumulator) != folded.accumulator;
     const bool is_position = folded.reducer == Reducer::argmax || folded.reducer == Reducer::argmin;
     return !folded.reduced.empty() && !is_position && !is_rounded && points <= target_.most_unrolled_points &&

@@ -11,14 +11,14 @@
 namespace lightline::loops::plan {
 
 // A statement may be computed by its readers, and in a kernel as well where something needs it in memory.
-enum class Form : uint8_t { folded, in_kernel };
+enum class FoldForm : uint8_t { folded, in_kernel };
 
 class Decisions {
  public:
   virtual ~Decisions() = default;
 
   // Whether a reduction becomes one expression in that form: so many points, each of so many nodes.
-  virtual Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t points, int nodes) = 0;
+  virtual Result<bool> unrolls(const FoldedCompute& folded, FoldForm form, int64_t points, int nodes) = 0;
   // Whether it is known beforehand that readers compute the array, and that no kernel does.
   virtual bool only_folds(StatementId statement) const = 0;
   // Measures the compute where that matters, and sets the order of its loops and how the innermost one runs.

@@ -18,10 +18,10 @@ class Follower : public Decisions {
         lines_.emplace(schedule.kernels[k].statements[s].statement, Line{k, s});
   }
 
-  Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t, int) override {
+  Result<bool> unrolls(const FoldedCompute& folded, FoldForm form, int64_t, int) override {
     const auto line = lines_.find(folded.statement);
     const auto own = folded_.find(folded.statement);
-    if (form == Form::folded) return own != folded_.end() && own->second;
+    if (form == FoldForm::folded) return own != folded_.end() && own->second;
     return line != lines_.end() && scheduled(line->second).unrolled;
   }
   bool only_folds(StatementId statement) const override {

@@ -20,8 +20,8 @@ class Collector : public Decisions {
     for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
   }
 
-  Result<bool> unrolls(const FoldedCompute& folded, Form form, int64_t, int) override {
-    const auto& unrolled = form == Form::folded ? folded_ : in_kernels_;
+  Result<bool> unrolls(const FoldedCompute& folded, FoldForm form, int64_t, int) override {
+    const auto& unrolled = form == FoldForm::folded ? folded_ : in_kernels_;
     const auto found = unrolled.find(folded.statement);
     const bool wanted = found != unrolled.end() && found->second;
     if (wanted && reduces_in_order(folded))

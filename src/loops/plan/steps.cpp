@@ -179,7 +179,7 @@ class StepBuilder {
     LL_TRY(const bool is_folded, fold(compute, folded));
     if (is_folded && uses_.arrays[folded.result].others == 0) return Ok{};
     LL_CHECK(!only_folds);
-    LL_DO(reduce(folded, Form::in_kernel));
+    LL_DO(reduce(folded, FoldForm::in_kernel));
     LL_DO(decisions_.order(folded));
     finish_order(stepped_, folded);
     return decisions_.place(std::move(folded));
@@ -202,7 +202,7 @@ class StepBuilder {
 
   // Has its readers compute it, if that is decided.
   Result<bool> fold(const Compute& compute, FoldedCompute folded) {
-    LL_DO(reduce(folded, Form::folded));
+    LL_DO(reduce(folded, FoldForm::folded));
     if (folded.reducer != Reducer::none) return false;
     LL_TRY(const bool folds, decisions_.folds(compute, folded));
     if (!folds) return false;
@@ -226,7 +226,7 @@ class StepBuilder {
   }
 
   // Unrolls reductions of a few points.
-  Status reduce(FoldedCompute& folded, Form form) {
+  Status reduce(FoldedCompute& folded, FoldForm form) {
     if (folded.reducer == Reducer::none || folded.is_empty) return Ok{};
     if (folded.reduced.empty() && finds_position(folded)) {
       folded.body = nodes().cast(program_.arrays[folded.result].dtype, nodes().integer(0));

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "base/shown.h"
 #include "base/temporary_folder.h"
 
 namespace lightline::loops {
@@ -132,9 +133,13 @@ struct Unfinished {
 std::string first_lines(const ProcessResult& result, int count) {
   std::string text = result.output + result.errors;
   while (text.ends_with('\n')) text.pop_back();
-  size_t end = 0;
-  for (int i = 0; i < count && end != std::string::npos; ++i) end = text.find('\n', end == 0 ? 0 : end + 1);
-  return text.substr(0, end);
+  std::string lines;
+  for (size_t at = 0; count-- > 0 && at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines += (lines.empty() ? "" : "\n") + shown(std::string_view(text).substr(at, end - at), 500);
+    at = end + 1;
+  }
+  return lines;
 }
 
 constexpr const char* other_ways = "install gcc, set LIGHTLINE_CC, or use --backend interp";

@@ -261,9 +261,8 @@ class GraphLowering {
 
  private:
   std::string program_name() const {
-    std::string name;
+    std::string name = graph_.name.empty() || std::isdigit(uint8_t(graph_.name[0])) ? "p" : "";
     for (const char c : graph_.name) name += std::isalnum(uint8_t(c)) ? c : '_';
-    if (name.empty() || std::isdigit(uint8_t(name[0]))) name.insert(0, "p");
     if (loops::is_reserved(name)) name += '_';
     return name;
   }
