@@ -349,6 +349,7 @@ class Needs {
   using Sources = std::set<std::pair<TermId, uint64_t>>;
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
+  double products_inside_factors(TermId id) const;
   std::map<TermId, double> shares_of_parts(const Term& sum);
   std::vector<double> shares_read_as_they_are();
   void keep_forced();

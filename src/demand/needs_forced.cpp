@@ -2,6 +2,7 @@
 // free: a sum of products that is only read linearly, however often, need not be made if the sums that read it are
 // cheaper without it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "demand/needs.h"
@@ -220,16 +221,31 @@ bool Needs::has_in_common(const InnerSum& inner, const Value& added, const Netwo
   });
 }
 
+// The products of a sum, or the most of a factor of a product.
+double Needs::products_inside_factors(TermId id) const {
+  const auto own = work.find(id);
+  double most = own == work.end() ? 0 : own->second.total_macs();
+  if (term(id).kind == TermKind::product)
+    for (const Argument& arg : term(id).args)
+      if (arg.value.is_element()) most = std::max(most, products_inside_factors(arg.value.term));
+  return most;
+}
+
 // Of the parts of a sum that is read as it is, how much of each has to be made for it. Of those that have something in
-// common, which may be factored out, the newest: for it, the others may be had from sums before this one.
+// common, which may be factored out, one: the largest, and of several the newest, since the others may be had from sums
+// before this one.
 std::map<TermId, double> Needs::shares_of_parts(const Term& sum) {
   std::map<TermId, std::vector<const Value*>> parts;
   for (const Argument& arg : sum.args)
     if (arg.value.is_element()) parts[arg.value.term].push_back(&arg.value);
   std::map<TermId, double> shares;
   Sources common;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const auto& [id, values] = *part;
+  std::vector<std::tuple<int, double, TermId>> order;  // those with the most variables and products first
+  for (const auto& [id, values] : parts)
+    order.emplace_back(std::popcount(variables_of(*values[0])), products_inside_factors(id), id);
+  std::sort(order.rbegin(), order.rend());
+  for (const auto& [variables_had, products, id] : order) {
+    const auto& values = parts[id];
     Sources sources;
     if (is_linear(term(id)))
       for (const auto& [source, has] : linear_sources(id)) {
