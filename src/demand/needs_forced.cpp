@@ -14,6 +14,7 @@ using loops::Reducer;
 namespace {
 
 constexpr double as_good_as_all = 0.98;
+constexpr size_t most_tried = 4;  // of the parts of one sum, the newest
 
 bool is_linear(const Term& made) {
   return made.kind == TermKind::sum || made.kind == TermKind::product || made.kind == TermKind::array ||
@@ -34,9 +35,16 @@ bool Needs::inner_sums(const Value& value, InnerSums& inner) {
   }
   if (made.kind == TermKind::sum) {
     const TermId was = std::exchange(inner.sum, value.term);
-    const bool all = std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
-      return inner_sums(algebra_.moved(arg.value, value.at), inner);
-    });
+    std::vector<const Value*> parts;
+    for (const Argument& arg : made.args)
+      if (arg.value.is_element()) parts.push_back(&arg.value);
+    std::sort(parts.begin(), parts.end(), [](const Value* a, const Value* b) { return a->term > b->term; });
+    bool all = true;
+    for (const Value* part : parts) {
+      // One part is enough to tell what its sum has to meet.
+      if (inner.found.size() >= most_tried && is_linear(term(part->term))) continue;
+      all = all && inner_sums(algebra_.moved(*part, value.at), inner);
+    }
     inner.sum = was;
     return all;
   }
@@ -89,7 +97,7 @@ std::optional<Needs::Network> Needs::inlined(const Network& network, size_t fact
 
 // At least the products of a network in the cheapest order, where two of its factors are one that is there.
 double Needs::steps_beside(const Network& network, size_t a, size_t b) {
-  constexpr size_t most_parts = 8;
+  constexpr size_t most_parts = 10;
   std::vector<uint64_t> parts{network.factors[a].variables | network.factors[b].variables};
   for (size_t i = 0; i < network.factors.size(); ++i)
     if (i != a && i != b && !network.factors[i].formula) parts.push_back(network.factors[i].variables);
@@ -120,7 +128,6 @@ double Needs::steps_beside(const Network& network, size_t a, size_t b) {
 // Takes note of what a network would cost without the sums of products that its factors are made of.
 void Needs::try_without(const Network& network, TermId owner) {
   if (tier_ != Tier::floor || !counting_) return;
-  constexpr size_t most_tried = 8;  // of the parts of one sum, the newest
   std::vector<InnerSums> inner(network.factors.size());
   std::map<TermId, size_t> factors_with;
   bool all = true;
@@ -140,7 +147,6 @@ void Needs::try_without(const Network& network, TermId owner) {
   for (size_t i = 0; i < network.factors.size(); ++i) {
     std::stable_sort(inner[i].found.begin(), inner[i].found.end(),
                      [](const InnerSum& a, const InnerSum& b) { return a.made > b.made; });
-    size_t tried = 0;
     for (const InnerSum& one : inner[i].found) {
       // Against the products of the others those of a part with fewer variables are few.
       if ((network.factors[i].variables & ~variables_of(one.value)) != 0) continue;
@@ -154,7 +160,7 @@ void Needs::try_without(const Network& network, TermId owner) {
             plain_meetings_[std::minmax(added.term, other.value.term)].emplace(one.made, owner);
       }
       without.plain = without.plain && plain;
-      without.known = without.known && all && factors_with[one.made] == 1 && ++tried <= most_tried;
+      without.known = without.known && all && factors_with[one.made] == 1;
       if (!without.known) continue;
       size_t first_own = 0;
       const auto other = inlined(network, i, one, first_own);
