@@ -333,6 +333,7 @@ class Needs {
     std::vector<Value> plain;   // what is added to them
     std::vector<Value> beside;  // on the way
     TermId sum = no_term;
+    bool cut = false;  // there are more
   };
   struct Without {
     double products = 0;  // of the sum that reads another, with the factors of that one in its place

@@ -42,7 +42,10 @@ bool Needs::inner_sums(const Value& value, InnerSums& inner) {
     bool all = true;
     for (const Value* part : parts) {
       // One part is enough to tell what its sum has to meet.
-      if (inner.found.size() >= most_tried && is_linear(term(part->term))) continue;
+      if (inner.found.size() >= most_tried && is_linear(term(part->term))) {
+        inner.cut = true;
+        continue;
+      }
       all = all && inner_sums(algebra_.moved(*part, value.at), inner);
     }
     inner.sum = was;
@@ -71,7 +74,7 @@ bool Needs::inner_sums(const Value& value, InnerSums& inner) {
 
 bool Needs::reads_linearly(const Value& value, TermId id) {
   InnerSums inner;
-  return !inner_sums(value, inner) ||
+  return !inner_sums(value, inner) || inner.cut ||
          std::any_of(inner.found.begin(), inner.found.end(), [&](const InnerSum& one) { return one.made == id; });
 }
 
@@ -145,8 +148,8 @@ void Needs::try_without(const Network& network, TermId owner) {
   }
   std::optional<double> as_it_is;
   for (size_t i = 0; i < network.factors.size(); ++i) {
-    std::stable_sort(inner[i].found.begin(), inner[i].found.end(),
-                     [](const InnerSum& a, const InnerSum& b) { return a.made > b.made; });
+    bool all_others = all;  // are known, so that none of them has it too
+    for (size_t k = 0; k < inner.size(); ++k) all_others = all_others && (k == i || !inner[k].cut);
     for (const InnerSum& one : inner[i].found) {
       // Against the products of the others those of a part with fewer variables are few.
       if ((network.factors[i].variables & ~variables_of(one.value)) != 0) continue;
@@ -160,7 +163,7 @@ void Needs::try_without(const Network& network, TermId owner) {
             plain_meetings_[std::minmax(added.term, other.value.term)].emplace(one.made, owner);
       }
       without.plain = without.plain && plain;
-      without.known = without.known && all && factors_with[one.made] == 1;
+      without.known = without.known && all_others && factors_with[one.made] == 1;
       if (!without.known) continue;
       size_t first_own = 0;
       const auto other = inlined(network, i, one, first_own);
