@@ -3,10 +3,12 @@
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "base/error.h"
+#include "base/large_stack.h"
 
 namespace lightline::api {
 
@@ -14,9 +16,8 @@ inline Error defect(const std::string& what) {
   return {ErrorCode::internal, "internal: " + what, "this is a defect of lightline; please report it", {}};
 }
 
-// The result of `work`, a function that gives a Result or a Status.
 template <class Work>
-auto guarded(const Work& work) -> decltype(work()) {
+auto without_exceptions(const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
@@ -28,6 +29,23 @@ auto guarded(const Work& work) -> decltype(work()) {
   } catch (...) {
     return defect("something unknown was thrown");
   }
+}
+
+// The result of `work`, a function that gives a Result or a Status; on a stack that is large enough for any program.
+// Throws only if there is no memory for the words of an Error.
+template <class Work>
+auto guarded(const Work& work) -> decltype(work()) {
+  if (is_on_large_stack()) return without_exceptions(work);
+  std::optional<decltype(work())> result;
+  run_on_large_stack([&] {
+    try {
+      result.emplace(without_exceptions(work));
+    } catch (...) {
+      result.reset();
+    }
+  });
+  if (!result) throw std::bad_alloc();
+  return std::move(*result);
 }
 
 }  // namespace lightline::api

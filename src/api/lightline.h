@@ -58,8 +58,8 @@ lightline_status lightline_c_text(const lightline_program* program, char** text,
 
 /* ---- bounds ---- */
 /* `options`: NULL, or a JSON object with members of the names that `lightline analyze` has as options: "arch", "math",
- * "retype", "clock", "ceilings", "algorithms", "values", "warm", "measured", "top", "explain", "demand". *json gets an array with one document of
- * schema lightline.analyze for each machine. */
+ * "retype", "clock", "ceilings", "algorithms", "values", "warm", "measured", "top", "explain", "demand". *json gets an
+ * array with one document of schema lightline.analyze for each machine. */
 lightline_status lightline_analyze(const lightline_program* program, const char* options, char** json, char** error);
 
 /* ---- running ---- */

@@ -35,7 +35,7 @@ inline constexpr Choice validate_backend{"interp|c|both"};
 inline constexpr Number measured{1e-9, 1e12};
 inline constexpr Number scale{1e-4, 1};
 inline constexpr Count top{0, 1000000};
-inline constexpr Count seed{0, std::numeric_limits<uint64_t>::max()};
+inline constexpr Count seed{0, uint64_t(1) << 53};  // what JSON holds exactly
 inline constexpr Count threads{0, 4096};
 inline constexpr Count workload{0, 1000000};
 }  // namespace rules

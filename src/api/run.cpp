@@ -18,10 +18,6 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool holds_one_array(std::string_view path) {
-  return path.ends_with(".npy") || path.ends_with(".npy.xz") || path.ends_with(".npy.zst");
-}
-
 }  // namespace
 
 Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs, const RunOptions& options) {
@@ -48,22 +44,22 @@ Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs,
 
 Status check_output_file(const std::string& path, const Program& program) {
   const size_t count = program.loops().outputs.size();
-  if (holds_one_array(path) && count != 1) {
+  LL_TRY(const bool one, holds_one_tensor(path));
+  if (one && count != 1) {
     const std::string message = fmt::format("'{}' holds one array, but the program has {} outputs", path, count);
     return Error{ErrorCode::usage, message, "write an .npz file", {}};
   }
-  if (holds_one_array(path) || path.find(".npz") != path.npos || path.find(".safetensors") != path.npos)
-    return check_target(path);
-  return Error{ErrorCode::usage, "'" + path + "' is not a tensor file", "name it .npz, .npy or .safetensors", {}};
+  return check_target(path);
 }
 
 Status write_outputs(const std::string& path, const Program& program, std::vector<Tensor> outputs) {
   return guarded([&]() -> Status {
+    LL_TRY(const bool one, holds_one_tensor(path));
     NamedTensors named;
     std::set<std::string> seen;  // an array may be an output twice; the file needs it once
     for (size_t i = 0; i < outputs.size(); ++i) {
       const std::string& name = program.loops().arrays[program.loops().outputs[i].array].name;
-      if (seen.insert(name).second) named.emplace_back(holds_one_array(path) ? "" : name, std::move(outputs[i]));
+      if (seen.insert(name).second) named.emplace_back(one ? "" : name, std::move(outputs[i]));
     }
     return write_tensors(path, named);
   });

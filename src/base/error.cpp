@@ -22,6 +22,11 @@ std::string_view name(ErrorCode code) {
   return "internal";
 }
 
+Error out_of_memory(std::string_view what, const std::string& file) {
+  return {
+      ErrorCode::limit, fmt::format("there is no memory for {}", what), "free memory, or use a smaller file", {file}};
+}
+
 namespace {
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }

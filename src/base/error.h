@@ -44,7 +44,10 @@ struct Error {  // NOLINT(clang-analyzer-core.uninitialized.Assign)
   Where where;
 };
 
-// "file:3:7: error: message" and, if there is a hint, a second line "  hint: ...". Of long parts the middle is left out.
+Error out_of_memory(std::string_view what, const std::string& file = "");
+
+// "file:3:7: error: message" and, if there is a hint, a second line "  hint: ...". Of long parts the middle is left
+// out.
 std::string to_string(const Error& error);
 
 // A value or an Error. Use LL_TRY to unwrap inside functions that return a Result themselves.
@@ -80,7 +83,8 @@ using Status = Result<Ok>;
 
 }  // namespace lightline
 
-// A broken invariant of our own: throws lightline::InternalError, which `api` turns into an Error and `cli` into exit code 3.
+// A broken invariant of our own: throws lightline::InternalError, which `api` turns into an Error and `cli` into exit
+// code 3.
 #define LL_CHECK(condition) ((condition) ? void(0) : ::lightline::check_failed(#condition, __FILE__, __LINE__))
 
 #define LL_CONCAT_(a, b) a##b

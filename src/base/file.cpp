@@ -30,9 +30,6 @@ constexpr size_t chunk_size = size_t(1) << 18;
 Error file_error(std::string_view what, int number, const std::string& path, std::string hint) {
   return system_error(fmt::format("can not {} the file", what), number, std::move(hint), {path});
 }
-Error out_of_memory() {
-  return {ErrorCode::limit, "there is no memory for the content", "free memory, or use a smaller file"};
-}
 Error too_large(uint64_t limit, bool is_text) {
   if (!is_text)
     return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
@@ -114,7 +111,7 @@ Result<std::string> read_content(const Input& input, Limits limits) try {
   LL_DO(read_pieces(input, collect(content, limits, input.size)));
   return content;
 } catch (const std::bad_alloc&) {
-  return with_file(out_of_memory(), input.name);
+  return with_file(out_of_memory("the content"), input.name);
 }
 
 Result<std::string> read_path(const std::string& path, Limits limits) {
@@ -263,7 +260,7 @@ Result<std::string> decompress(std::string_view content, uint64_t limit) try {
   LL_DO(decoder.finish(sink));
   return result;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the content");
 }
 
 Result<std::string> compress_xz(std::string_view content) try {
@@ -272,12 +269,12 @@ Result<std::string> compress_xz(std::string_view content) try {
   const lzma_ret code = lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, nullptr,
                                                 reinterpret_cast<const uint8_t*>(content.data()), content.size(),
                                                 reinterpret_cast<uint8_t*>(result.data()), &size, result.size());
-  if (code == LZMA_MEM_ERROR) return out_of_memory();
+  if (code == LZMA_MEM_ERROR) return out_of_memory("the content");
   LL_CHECK(code == LZMA_OK);
   result.resize(size);
   return result;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the content");
 }
 
 Result<std::string> compress_zst(std::string_view content) try {
@@ -285,15 +282,15 @@ Result<std::string> compress_zst(std::string_view content) try {
     void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   };
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
-  if (!context) return out_of_memory();
+  if (!context) return out_of_memory("the content");
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string result(ZSTD_compressBound(content.size()), '\0');
   const size_t size = ZSTD_compress2(context.get(), result.data(), result.size(), content.data(), content.size());
-  if (ZSTD_isError(size)) return out_of_memory();
+  if (ZSTD_isError(size)) return out_of_memory("the content");
   result.resize(size);
   return result;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the content");
 }
 
 Status write_file(const std::string& path, std::string_view content) {
@@ -318,7 +315,7 @@ Status for_each_piece(const std::string& path, const std::function<Status(std::s
   LL_TRY(const Input input, look_at(file.get(), path));
   return read_pieces(input, piece);
 } catch (const std::bad_alloc&) {
-  return with_file(out_of_memory(), path);
+  return with_file(out_of_memory("the content"), path);
 }
 
 Status for_each_line(const std::string& path, const std::function<Status(int64_t, std::string_view)>& line) {

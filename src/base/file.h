@@ -21,8 +21,8 @@ Result<std::string> read_file(const std::string& path, uint64_t limit = default_
 Result<std::string> read_program(const std::string& path);
 Result<std::string> read_program_from_standard_input();
 Status write_file(const std::string& path, std::string_view content);  // compresses if the name ends in .xz or .zst
-// Whether `write_file` would take the path, as far as can be told beforehand. Folders it does not take, nor pipes with a
-// name: to open one is to wait until somebody reads it.
+// Whether `write_file` would take the path, as far as can be told beforehand. Folders it does not take, nor pipes with
+// a name: to open one is to wait until somebody reads it.
 Status check_target(const std::string& path);
 
 Result<std::string> decompress(std::string_view content,

@@ -17,7 +17,7 @@ constexpr std::string_view magic("\x93NUMPY", 6);
 constexpr size_t header_limit = size_t(1) << 20;
 constexpr size_t rank_limit = 64;  // numpy's own
 
-Error broken(std::string detail) {
+Error broken_npy(std::string detail) {
   return {ErrorCode::parse, "the .npy data is broken: " + std::move(detail), "write the file again with numpy.save"};
 }
 
@@ -27,7 +27,8 @@ struct Header {
   Shape shape;
 };
 
-// A Python dict of exactly three entries, as numpy.save writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+// A Python dict of exactly three entries, as numpy.save writes it: {'descr': '<f4', 'fortran_order': False, 'shape':
+// (2, 3), }
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -42,9 +43,9 @@ class HeaderParser {
     skip_space();
     if (at_ != text_.size()) return unexpected("the end");
     if (!has_descr_ || !has_order_ || !has_shape_) {
-      return broken(fmt::format("the header has no '{}'", !has_descr_   ? "descr"
-                                                          : !has_order_ ? "fortran_order"
-                                                                        : "shape"));
+      return broken_npy(fmt::format("the header has no '{}'", !has_descr_   ? "descr"
+                                                              : !has_order_ ? "fortran_order"
+                                                                            : "shape"));
     }
     return std::move(header_);
   }
@@ -56,8 +57,8 @@ class HeaderParser {
                  : key == "fortran_order" ? &has_order_
                  : key == "shape"         ? &has_shape_
                                           : nullptr;
-    if (seen == nullptr) return broken(fmt::format("the header has an unknown key '{}'", shown(key)));
-    if (*seen) return broken(fmt::format("the header has '{}' twice", key));
+    if (seen == nullptr) return broken_npy(fmt::format("the header has an unknown key '{}'", shown(key)));
+    if (*seen) return broken_npy(fmt::format("the header has '{}' twice", key));
     *seen = true;
     LL_DO(expect(':'));
     if (key == "descr") return descr();
@@ -107,7 +108,7 @@ class HeaderParser {
     int64_t value = 0;
     const char* begin = text_.data() + at_;
     const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (code == std::errc::result_out_of_range) return broken("an extent leaves 64 bits");
+    if (code == std::errc::result_out_of_range) return broken_npy("an extent leaves 64 bits");
     if (code != std::errc() || *begin == '-') return unexpected("an extent");
     at_ += size_t(end - begin);
     return value;
@@ -140,7 +141,7 @@ class HeaderParser {
     return Ok{};
   }
   Error unexpected(std::string_view wanted) const {
-    return broken(fmt::format("its header needs {} at byte {}", wanted, at_));
+    return broken_npy(fmt::format("its header needs {} at byte {}", wanted, at_));
   }
 
   std::string_view text_;
@@ -183,13 +184,13 @@ Result<ElementType> element_type(std::string_view descr, std::optional<DType> as
   };
   const char order = descr.empty() ? '\0' : descr.front();
   if (std::string_view("<>=|").find(order) == std::string_view::npos || order == '\0') {
-    return broken(fmt::format("the type '{}' has no byte order", shown(descr)));
+    return broken_npy(fmt::format("the type '{}' has no byte order", shown(descr)));
   }
   const std::string_view code = descr.substr(1);
   for (const auto& [known, dtype] : types) {
     if (code != known) continue;
     const size_t unit = dtype == DType::c64 ? 4 : size_t(byte_size(dtype));
-    if (order == '|' && unit > 1) return broken(fmt::format("the type '{}' has no byte order", descr));
+    if (order == '|' && unit > 1) return broken_npy(fmt::format("the type '{}' has no byte order", descr));
     return ElementType{dtype, order == '>' ? unit : 1};
   }
   if ((code == "V2" || code == "V1") && order != '>') return raw_type(descr, as);
@@ -237,7 +238,7 @@ std::string_view descr_of(DType dtype) {
 Result<std::pair<std::string_view, std::string_view>> split(std::string_view content) {
   if (!content.starts_with(magic))
     return Error{ErrorCode::parse, "this is not .npy data", "write the file with numpy.save"};
-  if (content.size() < 10) return broken("it ends inside the header");
+  if (content.size() < 10) return broken_npy("it ends inside the header");
   const int major = uint8_t(content[6]);
   const int minor = uint8_t(content[7]);
   if (major < 1 || major > 3 || minor != 0) {
@@ -245,9 +246,9 @@ Result<std::pair<std::string_view, std::string_view>> split(std::string_view con
                  "versions 1.0, 2.0 and 3.0 are known; write the file with numpy.save"};
   }
   const size_t begin = major == 1 ? 10 : 12;
-  if (content.size() < begin) return broken("it ends inside the header");
+  if (content.size() < begin) return broken_npy("it ends inside the header");
   const size_t size = major == 1 ? load_le<uint16_t>(content, 8) : load_le<uint32_t>(content, 8);
-  if (size > content.size() - begin) return broken("it ends inside the header");
+  if (size > content.size() - begin) return broken_npy("it ends inside the header");
   if (size > header_limit)
     return Error{ErrorCode::limit, "the .npy header is larger than 1 MiB", "save the array without field names"};
   return std::pair(content.substr(begin, size), content.substr(begin + size));
@@ -263,8 +264,8 @@ Result<Tensor> parse_npy(std::string_view content, std::optional<DType> as) try 
   LL_TRY(const int64_t count, element_count(header.shape));
   const size_t element = size_t(byte_size(type.dtype));
   if (data.size() % element != 0 || data.size() / element != size_t(count)) {
-    return broken(fmt::format("shape {} of '{}' needs {} elements of {} bytes, there are {} bytes",
-                              to_string(header.shape), header.descr, count, element, data.size()));
+    return broken_npy(fmt::format("shape {} of '{}' needs {} elements of {} bytes, there are {} bytes",
+                                  to_string(header.shape), header.descr, count, element, data.size()));
   }
   Tensor tensor;
   if (header.fortran_order && header.shape.size() > 1) {

@@ -43,10 +43,12 @@ struct Ends {
   Descriptor theirs;
 };
 
+// Our end does not block: the program can open its own end for reading and take what poll told us of.
 bool make_pipe(Ends& ends) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return false;
   ends = {Descriptor(fds[0]), Descriptor(fds[1])};
+  if (fcntl(ends.ours.get(), F_SETFL, O_NONBLOCK) != 0) return false;
   return move_above_3(ends.ours) && move_above_3(ends.theirs);
 }
 
@@ -242,7 +244,7 @@ struct Stream {
   size_t take(size_t most) {
     char buffer[65536];
     const ssize_t count = read(source.get(), buffer, std::min(most, sizeof buffer));
-    if (count < 0 && errno == EINTR) return 0;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
     if (count <= 0) {
       source.close();
       return 0;
@@ -257,7 +259,11 @@ struct Stream {
   void take_rest() {
     int waiting = 0;
     if (source.get() < 0 || ioctl(source.get(), FIONREAD, &waiting) != 0) return;
-    while (waiting > 0 && source.get() >= 0) waiting -= int(take(size_t(waiting)));
+    while (waiting > 0 && source.get() >= 0) {
+      const size_t taken = take(size_t(waiting));
+      if (taken == 0 && errno == EAGAIN) return;  // somebody else took it
+      waiting -= int(taken);
+    }
   }
 };
 

@@ -27,13 +27,9 @@ constexpr std::pair<std::string_view, DType> type_names[] = {
     {"BOOL", DType::boolean},   {"C64", DType::c64},
 };
 
-Error broken(std::string detail) {
+Error broken_safetensors(std::string detail) {
   return {ErrorCode::parse, "the safetensors data is broken: " + std::move(detail),
           "the file is damaged or not a safetensors file: write or download it again"};
-}
-
-Error out_of_memory() {
-  return {ErrorCode::limit, "there is no memory for the safetensors data", "free memory, or use a smaller file"};
 }
 
 struct Entry {
@@ -47,7 +43,7 @@ struct Entry {
 Result<DType> parse_type(std::string_view tensor, simdjson::dom::element value) {
   std::string_view text;
   if (value.get(text) != simdjson::SUCCESS)
-    return broken(fmt::format("the dtype of '{}' is not a string", shown(tensor)));
+    return broken_safetensors(fmt::format("the dtype of '{}' is not a string", shown(tensor)));
   for (const auto& [known, dtype] : type_names) {
     if (text == known) return dtype;
   }
@@ -60,12 +56,12 @@ Result<DType> parse_type(std::string_view tensor, simdjson::dom::element value) 
 Result<Shape> parse_shape(std::string_view tensor, simdjson::dom::element value) {
   simdjson::dom::array extents;
   if (value.get(extents) != simdjson::SUCCESS)
-    return broken(fmt::format("the shape of '{}' is not an array", shown(tensor)));
+    return broken_safetensors(fmt::format("the shape of '{}' is not an array", shown(tensor)));
   Shape shape;
   for (const simdjson::dom::element extent : extents) {
     int64_t number = 0;
     if (extent.get(number) != simdjson::SUCCESS || number < 0) {
-      return broken(fmt::format("the shape of '{}' has something other than extents", shown(tensor)));
+      return broken_safetensors(fmt::format("the shape of '{}' has something other than extents", shown(tensor)));
     }
     shape.push_back(number);
     if (shape.size() > rank_limit)
@@ -76,7 +72,8 @@ Result<Shape> parse_shape(std::string_view tensor, simdjson::dom::element value)
 }
 
 Result<std::pair<uint64_t, uint64_t>> parse_offsets(std::string_view tensor, simdjson::dom::element value) {
-  const Error error = broken(fmt::format("the data_offsets of '{}' are not two numbers in order", shown(tensor)));
+  const Error error =
+      broken_safetensors(fmt::format("the data_offsets of '{}' are not two numbers in order", shown(tensor)));
   simdjson::dom::array offsets;
   if (value.get(offsets) != simdjson::SUCCESS) return error;
   uint64_t numbers[2];
@@ -91,9 +88,10 @@ Result<std::pair<uint64_t, uint64_t>> parse_offsets(std::string_view tensor, sim
 
 Status check_metadata(simdjson::dom::element value) {
   simdjson::dom::object fields;
-  if (value.get(fields) != simdjson::SUCCESS) return broken("__metadata__ is not an object");
+  if (value.get(fields) != simdjson::SUCCESS) return broken_safetensors("__metadata__ is not an object");
   for (const simdjson::dom::key_value_pair field : fields) {
-    if (!field.value.is_string()) return broken(fmt::format("the metadata '{}' is not a string", shown(field.key)));
+    if (!field.value.is_string())
+      return broken_safetensors(fmt::format("the metadata '{}' is not a string", shown(field.key)));
   }
   return Ok{};
 }
@@ -103,12 +101,12 @@ Result<uint64_t> stored_bytes(const Entry& entry) {
   LL_TRY(const int64_t count, element_count(entry.shape));
   if (entry.dtype == DType::f4e2m1) {
     if (count % 2 != 0)
-      return broken(fmt::format("tensor '{}' has an odd number of 4-bit elements", shown(entry.name)));
+      return broken_safetensors(fmt::format("tensor '{}' has an odd number of 4-bit elements", shown(entry.name)));
     return uint64_t(count) / 2;
   }
   uint64_t bytes = 0;
   if (__builtin_mul_overflow(uint64_t(count), uint64_t(byte_size(entry.dtype)), &bytes)) {
-    return broken(fmt::format("the shape of '{}' is too large", shown(entry.name)));
+    return broken_safetensors(fmt::format("the shape of '{}' is too large", shown(entry.name)));
   }
   return bytes;
 }
@@ -116,7 +114,7 @@ Result<uint64_t> stored_bytes(const Entry& entry) {
 Result<Entry> parse_entry(std::string_view name, simdjson::dom::element value, uint64_t data_size) {
   simdjson::dom::object fields;
   if (value.get(fields) != simdjson::SUCCESS)
-    return broken(fmt::format("the header's '{}' is not an object", shown(name)));
+    return broken_safetensors(fmt::format("the header's '{}' is not an object", shown(name)));
   Entry entry;
   entry.name = name;
   bool has_dtype = false, has_shape = false, has_offsets = false;
@@ -126,7 +124,7 @@ Result<Entry> parse_entry(std::string_view name, simdjson::dom::element value, u
                  : field.key == "data_offsets" ? &has_offsets
                                                : nullptr;
     if (seen == nullptr) continue;
-    if (*seen) return broken(fmt::format("tensor '{}' has '{}' twice", shown(name), shown(field.key)));
+    if (*seen) return broken_safetensors(fmt::format("tensor '{}' has '{}' twice", shown(name), shown(field.key)));
     *seen = true;
     if (field.key == "dtype") {
       LL_TRY(entry.dtype, parse_type(name, field.value));
@@ -139,16 +137,16 @@ Result<Entry> parse_entry(std::string_view name, simdjson::dom::element value, u
     }
   }
   if (!has_dtype || !has_shape || !has_offsets) {
-    return broken(fmt::format("tensor '{}' has no '{}'", shown(name),
-                              !has_dtype   ? "dtype"
-                              : !has_shape ? "shape"
-                                           : "data_offsets"));
+    return broken_safetensors(fmt::format("tensor '{}' has no '{}'", shown(name),
+                                          !has_dtype   ? "dtype"
+                                          : !has_shape ? "shape"
+                                                       : "data_offsets"));
   }
-  if (entry.end > data_size) return broken(fmt::format("tensor '{}' reaches beyond the file", shown(name)));
+  if (entry.end > data_size) return broken_safetensors(fmt::format("tensor '{}' reaches beyond the file", shown(name)));
   LL_TRY(const uint64_t bytes, stored_bytes(entry));
   if (bytes != entry.end - entry.begin) {
-    return broken(fmt::format("tensor '{}' of shape {} needs {} bytes, its data_offsets hold {}", shown(name),
-                              to_string(entry.shape), bytes, entry.end - entry.begin));
+    return broken_safetensors(fmt::format("tensor '{}' of shape {} needs {} bytes, its data_offsets hold {}",
+                                          shown(name), to_string(entry.shape), bytes, entry.end - entry.begin));
   }
   return entry;
 }
@@ -157,16 +155,17 @@ Result<std::vector<Entry>> parse_header(std::string_view text, uint64_t data_siz
   simdjson::dom::parser parser;
   simdjson::dom::element document;
   if (const auto code = parser.parse(text.data(), text.size(), true).get(document); code == simdjson::MEMALLOC) {
-    return out_of_memory();
+    return out_of_memory("the safetensors data");
   } else if (code != simdjson::SUCCESS) {
-    return broken(code == simdjson::UTF8_ERROR ? "its header is not UTF-8" : "its header is not JSON");
+    return broken_safetensors(code == simdjson::UTF8_ERROR ? "its header is not UTF-8" : "its header is not JSON");
   }
   simdjson::dom::object tensors;
-  if (document.get(tensors) != simdjson::SUCCESS) return broken("its header is not an object");
+  if (document.get(tensors) != simdjson::SUCCESS) return broken_safetensors("its header is not an object");
   std::vector<Entry> entries;
   std::set<std::string_view> names;
   for (const simdjson::dom::key_value_pair tensor : tensors) {
-    if (!names.insert(tensor.key).second) return broken(fmt::format("its header has '{}' twice", shown(tensor.key)));
+    if (!names.insert(tensor.key).second)
+      return broken_safetensors(fmt::format("its header has '{}' twice", shown(tensor.key)));
     if (tensor.key == metadata_key) {
       LL_DO(check_metadata(tensor.value));
       continue;
@@ -185,7 +184,8 @@ Status check_overlap(const std::vector<Entry>& entries) {
   std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i]->begin < order[i - 1]->end)
-      return broken(fmt::format("tensors '{}' and '{}' overlap", shown(order[i - 1]->name), shown(order[i]->name)));
+      return broken_safetensors(
+          fmt::format("tensors '{}' and '{}' overlap", shown(order[i - 1]->name), shown(order[i]->name)));
   }
   return Ok{};
 }
@@ -255,13 +255,13 @@ Status check_names(const NamedTensors& tensors) {
 }  // namespace
 
 Result<NamedTensors> parse_safetensors(std::string_view content) try {
-  if (content.size() < 8) return broken("it is too short");
+  if (content.size() < 8) return broken_safetensors("it is too short");
   const uint64_t header_size = load_le<uint64_t>(content, 0);
   if (header_size > header_limit) {
     return Error{ErrorCode::limit, fmt::format("the safetensors header claims {} bytes", header_size),
                  "headers have at most 100 MB; check that this is a safetensors file"};
   }
-  if (header_size > content.size() - 8) return broken("it ends inside the header");
+  if (header_size > content.size() - 8) return broken_safetensors("it ends inside the header");
   const std::string_view data = content.substr(8 + size_t(header_size));
   LL_TRY(const std::vector<Entry> entries, parse_header(content.substr(8, size_t(header_size)), data.size()));
   LL_DO(check_overlap(entries));
@@ -272,7 +272,7 @@ Result<NamedTensors> parse_safetensors(std::string_view content) try {
   }
   return tensors;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the safetensors data");
 }
 
 Result<std::string> format_safetensors(const NamedTensors& tensors) try {
@@ -317,7 +317,7 @@ Result<std::string> format_safetensors(const NamedTensors& tensors) try {
   for (const size_t i : order) append_data(content, tensors[i].second);
   return content;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the safetensors data");
 }
 
 }  // namespace lightline

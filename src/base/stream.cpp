@@ -30,9 +30,6 @@ Error corrupt(std::string_view format, std::string_view detail) {
   return {ErrorCode::parse, fmt::format("the {} data is corrupt: {}", format, detail),
           "the file is damaged: copy or download it again"};
 }
-Error out_of_memory() {
-  return {ErrorCode::limit, "there is no memory for the decompressor", "free memory and try again"};
-}
 
 class PlainDecoder : public Decoder {
  public:
@@ -44,7 +41,8 @@ class XzDecoder : public Decoder {
  public:
   static Result<std::unique_ptr<Decoder>> create() {
     auto decoder = std::unique_ptr<XzDecoder>(new XzDecoder);
-    if (lzma_stream_decoder(&decoder->stream_, xz_memory_limit, LZMA_CONCATENATED) != LZMA_OK) return out_of_memory();
+    if (lzma_stream_decoder(&decoder->stream_, xz_memory_limit, LZMA_CONCATENATED) != LZMA_OK)
+      return out_of_memory("the decompressor");
     return std::unique_ptr<Decoder>(std::move(decoder));
   }
   XzDecoder(const XzDecoder&) = delete;
@@ -77,7 +75,7 @@ class XzDecoder : public Decoder {
   static Error error_of(lzma_ret code) {
     switch (code) {
       case LZMA_BUF_ERROR: return truncated(".xz");
-      case LZMA_MEM_ERROR: return out_of_memory();
+      case LZMA_MEM_ERROR: return out_of_memory("the decompressor");
       case LZMA_MEMLIMIT_ERROR:
         return {ErrorCode::limit, "the .xz data needs more than 512 MiB to decompress",
                 "compress it again with `xz -9` or less"};
@@ -95,7 +93,7 @@ class ZstDecoder : public Decoder {
  public:
   static Result<std::unique_ptr<Decoder>> create() {
     auto decoder = std::unique_ptr<ZstDecoder>(new ZstDecoder);
-    if (!decoder->context_) return out_of_memory();
+    if (!decoder->context_) return out_of_memory("the decompressor");
     ZSTD_DCtx_setParameter(decoder->context_.get(), ZSTD_d_windowLogMax, zst_window_log_limit);
     return std::unique_ptr<Decoder>(std::move(decoder));
   }
@@ -124,7 +122,7 @@ class ZstDecoder : public Decoder {
       case ZSTD_error_frameParameter_windowTooLarge:
         return {ErrorCode::limit, "the .zst data needs a window of more than 128 MiB",
                 "compress it again without `--long`"};
-      case ZSTD_error_memory_allocation: return out_of_memory();
+      case ZSTD_error_memory_allocation: return out_of_memory("the decompressor");
       case ZSTD_error_prefix_unknown: return corrupt(".zst", "something other than a frame follows a frame");
       case ZSTD_error_dictionary_wrong:
         return {ErrorCode::unsupported, "the .zst data needs a dictionary", "compress it again without a dictionary"};
@@ -145,7 +143,7 @@ class GzDecoder : public Decoder {
  public:
   static Result<std::unique_ptr<Decoder>> create() {
     auto decoder = std::unique_ptr<GzDecoder>(new GzDecoder);
-    if (inflateInit2(&decoder->stream_, 15 + 16) != Z_OK) return out_of_memory();
+    if (inflateInit2(&decoder->stream_, 15 + 16) != Z_OK) return out_of_memory("the decompressor");
     return std::unique_ptr<Decoder>(std::move(decoder));
   }
   GzDecoder(const GzDecoder&) = delete;
@@ -179,7 +177,7 @@ class GzDecoder : public Decoder {
       const int code = inflate(&stream_, Z_NO_FLUSH);
       const size_t produced = output_.size() - stream_.avail_out;
       if (produced > 0) LL_DO(sink({reinterpret_cast<const char*>(output_.data()), produced}));
-      if (code == Z_MEM_ERROR) return out_of_memory();
+      if (code == Z_MEM_ERROR) return out_of_memory("the decompressor");
       if (code == Z_BUF_ERROR) break;
       if (code != Z_OK && code != Z_STREAM_END)
         return corrupt(".gz", "it does not decode, its checksum is wrong, or other data follows");

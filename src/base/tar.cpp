@@ -15,7 +15,7 @@ namespace {
 constexpr size_t block = 512;
 constexpr uint64_t name_limit = 1 << 16;
 
-Error broken(std::string detail) {
+Error broken_tar(std::string detail) {
   return {ErrorCode::parse, "the tar archive is broken: " + std::move(detail),
           "the file is damaged or not a tar archive: write or download it again"};
 }
@@ -32,7 +32,7 @@ Result<uint64_t> number_field(std::string_view header, size_t at, size_t size) {
   if (uint8_t(field[0]) & 0x80) {
     for (size_t i = 0; i < size; ++i) {
       const uint8_t byte = i == 0 ? uint8_t(field[0]) & 0x7F : uint8_t(field[i]);
-      if (value >> 55) return broken("a size is absurd");
+      if (value >> 55) return broken_tar("a size is absurd");
       value = value << 8 | byte;
     }
     return value;
@@ -40,7 +40,7 @@ Result<uint64_t> number_field(std::string_view header, size_t at, size_t size) {
   size_t i = 0;
   while (i < size && field[i] == ' ') ++i;
   for (; i < size && field[i] >= '0' && field[i] <= '7'; ++i) value = value * 8 + uint64_t(field[i] - '0');
-  if (i < size && field[i] != ' ' && field[i] != '\0') return broken("a number is not octal");
+  if (i < size && field[i] != ' ' && field[i] != '\0') return broken_tar("a number is not octal");
   return value;
 }
 
@@ -85,7 +85,7 @@ Status TarStream::read_header() {
     ended_ = true;
     return Ok{};
   }
-  if (!checksum_fits(header)) return broken("a header's checksum is wrong");
+  if (!checksum_fits(header)) return broken_tar("a header's checksum is wrong");
   LL_TRY(const uint64_t size, number_field(header, 124, 12));
   const char type = header[156];
   name_ = text_field(header, 0, 100);
@@ -103,7 +103,7 @@ Status TarStream::read_header() {
     return Error{ErrorCode::limit, fmt::format("'{}' in the archive has {} bytes", shown(name_), size),
                  fmt::format("files of a program may have {} bytes", file_limit_)};
   if ((collecting_ == Collecting::long_name || collecting_ == Collecting::pax) && size > name_limit)
-    return broken("a name is absurdly long");
+    return broken_tar("a name is absurdly long");
   const bool has_content = regular || type == 'L' || type == 'x' || type == 'g' || type == 'K' || type >= 'A';
   remaining_ = has_content ? size : 0;
   padding_ = (block - remaining_ % block) % block;
@@ -141,7 +141,7 @@ void TarStream::read_pax() {
 }
 
 Status TarStream::finish() {
-  if (in_entry_ || !header_.empty()) return broken("it ends in the middle of a file");
+  if (in_entry_ || !header_.empty()) return broken_tar("it ends in the middle of a file");
   return Ok{};
 }
 

@@ -223,7 +223,8 @@ uint64_t splitmix64(uint64_t x) {
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, int64_t integer_limit) {
   LL_CHECK(integer_limit > 0);
   Tensor tensor(dtype, shape);
-  const auto draw = [&](int64_t i) { return splitmix64((seed << 32) + uint64_t(i)); };
+  const uint64_t start = seed < uint64_t(1) << 32 ? seed << 32 : splitmix64(seed);
+  const auto draw = [&](int64_t i) { return splitmix64(start + uint64_t(i)); };
   const auto uniform = [&](int64_t i) { return double(draw(i) >> 40) * 0x1p-24 * 2 - 1; };
   for (int64_t i = 0; i < tensor.size(); ++i) {
     if (dtype == DType::c64) {

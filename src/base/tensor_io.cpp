@@ -32,7 +32,7 @@ Result<Format> format_of(const std::string& path) {
   if (name.ends_with(".npz")) return Format::npz;
   if (name.ends_with(".safetensors")) return Format::safetensors;
   return Error{ErrorCode::usage,
-               "the file's name does not say how tensors are stored in it",
+               fmt::format("'{}' is not a tensor file, by its name", shown(path)),
                "name it .npy, .npz or .safetensors",
                {path}};
 }
@@ -60,11 +60,13 @@ Error with_file(Error error, const std::string& path) {
   if (error.where.file.empty()) error.where.file = path;
   return error;
 }
-Error out_of_memory(const std::string& path = "") {
-  return {ErrorCode::limit, "there is no memory for the tensors", "free memory, or use a smaller file", {path}};
-}
 
 }  // namespace
+
+Result<bool> holds_one_tensor(const std::string& path) {
+  LL_TRY(const Format format, format_of(path));
+  return format == Format::npy;
+}
 
 Result<NamedTensors> parse_npz(std::string_view content, const ExpectedTypes& as) try {
   LL_TRY(const ZipReader zip, ZipReader::open(content));
@@ -87,7 +89,7 @@ Result<NamedTensors> parse_npz(std::string_view content, const ExpectedTypes& as
   }
   return tensors;
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the tensors");
 }
 
 Result<std::string> format_npz(const NamedTensors& tensors) try {
@@ -95,7 +97,7 @@ Result<std::string> format_npz(const NamedTensors& tensors) try {
   for (const auto& [name, tensor] : tensors) files.emplace_back(name + std::string(npy_suffix), format_npy(tensor));
   return write_zip(files);
 } catch (const std::bad_alloc&) {
-  return out_of_memory();
+  return out_of_memory("the tensors");
 }
 
 Result<NamedTensors> read_tensors(const std::string& path, const ExpectedTypes& as) try {
@@ -105,7 +107,7 @@ Result<NamedTensors> read_tensors(const std::string& path, const ExpectedTypes& 
   if (!tensors.ok()) return with_file(std::move(tensors).error(), path);
   return tensors;
 } catch (const std::bad_alloc&) {
-  return out_of_memory(path);
+  return out_of_memory("the tensors", path);
 }
 
 Status write_tensors(const std::string& path, const NamedTensors& tensors) try {
@@ -114,7 +116,7 @@ Status write_tensors(const std::string& path, const NamedTensors& tensors) try {
   if (!content.ok()) return with_file(std::move(content).error(), path);
   return write_file(path, *content);
 } catch (const std::bad_alloc&) {
-  return out_of_memory(path);
+  return out_of_memory("the tensors", path);
 }
 
 }  // namespace lightline

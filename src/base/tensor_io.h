@@ -13,8 +13,8 @@
 namespace lightline {
 
 // f16 is numpy's '<f2'. bf16 and the 8- and 4-bit floats have no numpy type: they are written as '<V2' and '<V1'
-// records the way ml_dtypes does. 'V2' is read as bf16; 'V1' could be any of three types and is read only with `as`, the
-// dtype the caller expects. `as` does not convert: a file with a type of its own keeps it.
+// records the way ml_dtypes does. 'V2' is read as bf16; 'V1' could be any of three types and is read only with `as`,
+// the dtype the caller expects. `as` does not convert: a file with a type of its own keeps it.
 Result<Tensor> parse_npy(std::string_view content, std::optional<DType> as = std::nullopt);
 std::string format_npy(const Tensor& tensor);
 
@@ -30,6 +30,7 @@ Result<std::string> format_safetensors(const NamedTensors& tensors);
 
 // By the file's name: .npy (one tensor, named ""), .npz, .safetensors, each with or without .xz or .zst behind it.
 Result<NamedTensors> read_tensors(const std::string& path, const ExpectedTypes& as = {});
+Result<bool> holds_one_tensor(const std::string& path);
 Status write_tensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace lightline

@@ -87,6 +87,7 @@ void add_arch(Command& root) {
 
   Command listing = command.add("list", "All bundled machines");
   listing.flag("--json", options->json, "Print JSON");
+  listing.footer("Example:\n  lightline arch list");
   listing.runs(run(list));
 
   Command showing = command.add("show", "One machine in full, with the source of every number");
@@ -94,12 +95,18 @@ void add_arch(Command& root) {
   showing.option("--clock", options->clock, clock_help);
   const Option json = showing.flag("--json", options->json, "Print JSON");
   showing.flag("--toml", options->toml, "Print a machine file, to be edited").excludes(json);
+  showing.footer(
+      "Examples:\n"
+      "  lightline arch show H200\n"
+      "  lightline arch show B200 --clock 1.5GHz --json\n"
+      "  lightline arch show H200 --toml > mine.toml");
   showing.runs(run(show));
 
   Command comparing = command.add("diff", "Two machines side by side");
   comparing.option("A", options->name, "A name, an alias, or a path to a .toml file").required();
   comparing.option("B", options->other, "The machine to compare with; ratios are B over A").required();
   comparing.option("--clock", options->clock, clock_help);
+  comparing.footer("Example:\n  lightline arch diff H100-SXM B200");
   comparing.runs(run(diff));
 
   Command probing = command.add("probe", "Measure this machine and write a machine file");
@@ -118,6 +125,10 @@ void add_arch(Command& root) {
   probing.option("--seconds", options->seconds, api::Number{0.01, 60}, "Time for each figure, from 0.01 to 60")
       .shows_default();
   probing.flag("--json", options->json, "Print JSON");
+  probing.footer(
+      "Examples:\n"
+      "  lightline arch probe\n"
+      "  lightline arch probe --device cpu --seconds 0.1 -o here.toml");
   probing.runs(run(probe));
 
   command.footer(

@@ -1,4 +1,5 @@
 // lightline fmt: programs in canonical form.
+#include <algorithm>
 #include <memory>
 
 #include "base/file.h"
@@ -38,13 +39,10 @@ int format_file(const std::string& path, const Options& options) {
 }
 
 int format_files(const Options& options) {
+  if (options.write && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
+    return report_error({ErrorCode::usage, "standard input can not be rewritten", "leave out --write", {}});
   int worst = exit_ok;
-  for (const std::string& file : options.files) {
-    if (options.write && file == "-") {
-      return report_error({ErrorCode::usage, "standard input can not be rewritten", "leave out --write", {}});
-    }
-    worst = std::max(worst, format_file(file, options));
-  }
+  for (const std::string& file : options.files) worst = std::max(worst, format_file(file, options));
   return worst;
 }
 

@@ -287,15 +287,16 @@ std::optional<Value> Builder::closed_form(Reducer reducer, const std::vector<Cas
   }
 }
 
-// max_k (x[k] + w[j]) is (max_k x[k]) + w[j], and so for every reducer: what does not vary leaves. Sums lose their
-// factors when they are priced, since there the order is free.
+// max_k (x[k] + w[j]) is (max_k x[k]) + w[j], and so for every reducer: what does not vary leaves. Of the factors of
+// sums only numbers do; the others leave when they are priced, since there the order is free.
 std::optional<Value> Builder::with_what_leaves(Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                                const Region& cell, DType type) {
   if (body.size() != 1 || !body[0].value.is_element()) return std::nullopt;
   const Term made = terms_[body[0].value.term];
   const bool extreme = reducer == Reducer::max || reducer == Reducer::min;
   const bool logic = reducer == Reducer::any || reducer == Reducer::all;
-  if (!(extreme && (made.kind == TermKind::sum || made.kind == TermKind::product)) &&
+  const bool scaled = reducer == Reducer::sum && made.kind == TermKind::product && made.number != 1;
+  if (!scaled && !(extreme && (made.kind == TermKind::sum || made.kind == TermKind::product)) &&
       !(logic && made.kind == TermKind::call &&
         (made.function == loops::Function::logical_and || made.function == loops::Function::logical_or)))
     return std::nullopt;
@@ -313,7 +314,7 @@ std::optional<Value> Builder::with_what_leaves(Reducer reducer, const std::vecto
     std::vector<Value> factors;
     for (const Argument& arg : made.args) factors.push_back(algebra_.moved(arg.value, body[0].value.at));
     rest.value = algebra_.product(std::move(factors), 1, made.type);
-    const bool turned = made.number < 0;
+    const bool turned = extreme && made.number < 0;
     const Reducer opposite = reducer == Reducer::max ? Reducer::min : Reducer::max;
     return algebra_.product({reduced_cell(turned ? opposite : reducer, {rest}, reduced, cell, type)}, made.number,
                             type);

@@ -347,7 +347,8 @@ class Needs {
   std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
   double steps_beside(const Network& network, size_t a, size_t b);
   void try_without(const Network& network, TermId owner);
-  using Sources = std::set<std::pair<TermId, uint64_t>>;
+  using Source = std::pair<TermId, uint64_t>;  // with coordinates
+  using Sources = std::vector<Source>;         // sorted, each once
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
   double products_inside_factors(TermId id) const;
@@ -371,6 +372,8 @@ class Needs {
   bool distribute(const Network& network, TermId owner, Results& results);
   // Two elements of one term with nothing else that tells them apart
   bool is_mirrored(const Network& network, const std::vector<size_t>& inner, size_t& a, size_t& b) const;
+  uint64_t variables_of_mean(const Network& network, const Value& value);
+  double products_less_mean(const Network& network, const Factor& a, const Factor& b);
   // By variable: which one takes its place.
   using Exchanges = std::vector<uint32_t>;
   struct SymmetrySearch;

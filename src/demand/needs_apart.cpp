@@ -30,7 +30,8 @@ bool Needs::makes_products(const Value& part) const {
           uses_[part.term] <= 1);
 }
 
-// Whether a part may have fewer elements than the sum that it is of; a product with formulas, if what it is made of has.
+// Whether a part may have fewer elements than the sum that it is of; a product with formulas, if what it is made of
+// has.
 bool Needs::repeats(const Value& part, const Network& network, const Factor& factor) {
   if (part.is_element() && term(part.term).kind == TermKind::product) {
     algebra_.box = network.region.box;

@@ -53,8 +53,8 @@ void Needs::need_truth(const Value& truth, bool answer, const Region& region) {
   }
 }
 
-// Each side is what one answer of the data makes necessary. What all sides need is needed; it is looked for in the terms
-// that they reach first.
+// Each side is what one answer of the data makes necessary. What all sides need is needed; it is looked for in the
+// terms that they reach first.
 void Needs::need_whichever(TermId below, const std::vector<std::function<void()>>& sides) {
   constexpr int most_visits = 48, most_depth = 2;
   if (sides.size() == 1) return sides[0]();

@@ -334,6 +334,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     if (const std::vector<Form> rows = rows_before(network, *x, *y); !rows.empty())
       if (const auto mapped = index::image(network.region, rows, atoms_); !mapped.empty())
         points = std::min<double>(points, count(mapped));
+  if (tier_ != Tier::unfused) points -= products_less_mean(network, a, b);
   pair.points += points;
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())

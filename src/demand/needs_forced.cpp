@@ -21,6 +21,12 @@ bool is_linear(const Term& made) {
          (made.kind == TermKind::reduce && made.reducer == Reducer::sum);
 }
 
+template <class Item>
+void sort_once(std::vector<Item>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 }  // namespace
 
 // The sums of products that a factor of a network is or adds up, each with what it is multiplied by on the way.
@@ -195,23 +201,26 @@ const Needs::Sources& Needs::linear_sources(TermId id) {
   if (!added) return known->second;
   const size_t reduced = term(id).reduced.size();
   Sources sources;
+  const auto add_source = [&](TermId source, uint64_t has) {
+    if (has != 0) sources.emplace_back(source, has);
+  };
   const auto add = [&](const Value& value) {
     if (!value.is_element() || !term(value.term).reads_data) return;
     const auto coordinates = [&](const Form& form) { return variables_of(Value::position(form)) >> reduced; };
     if (!is_linear(term(value.term)) || value.term >= id) {
-      sources.emplace(value.term, variables_of(value) >> reduced);
+      add_source(value.term, variables_of(value) >> reduced);
       return;
     }
     for (const auto& [source, has] : linear_sources(value.term)) {
       uint64_t outer = source == no_term ? 1 : 0;
       for (size_t c = 0; c < value.at.size(); ++c)
         if ((has & bit(c)) != 0) outer |= coordinates(value.at[c]);
-      sources.emplace(source, outer);
+      add_source(source, outer);
     }
   };
   for (const Argument& arg : term(id).args) add(arg.value);
   for (const Case& one : term(id).body) add(one.value);
-  std::erase_if(sources, [](const auto& source) { return source.second == 0; });
+  sort_once(sources);
   if (sources.size() > most_sources) sources = {{no_term, 1}};
   return linear_sources_[id] = std::move(sources);
 }
@@ -261,14 +270,17 @@ std::map<TermId, double> Needs::shares_of_parts(const Term& sum) {
         uint64_t variables = source == no_term ? 1 : 0;
         for (size_t c = 0; c < values[0]->at.size(); ++c)
           if ((has & bit(c)) != 0) variables |= variables_of(Value::position(values[0]->at[c]));
-        sources.emplace(source, variables);
+        sources.emplace_back(source, variables);
       }
+    sort_once(sources);
     const bool own = std::none_of(sources.begin(), sources.end(),
                                   [&](const auto& source) {
-                                    return common.contains(source) || (source.first == no_term && !common.empty());
+                                    return std::binary_search(common.begin(), common.end(), source) ||
+                                           (source.first == no_term && !common.empty());
                                   }) &&
-                     (sources.empty() || !common.contains({no_term, 1}));
-    common.insert(sources.begin(), sources.end());
+                     (sources.empty() || !std::binary_search(common.begin(), common.end(), Source(no_term, 1)));
+    common.insert(common.end(), sources.begin(), sources.end());
+    sort_once(common);
     // s + s.T is s made of w + w.T: half of it.
     shares[id] = own ? 1 / double(values.size()) : 0;
   }

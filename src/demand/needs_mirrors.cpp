@@ -1,5 +1,6 @@
 // Terms that stay the same, up to their sign, when coordinates change places: half of their elements is the other half.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "demand/needs.h"
@@ -196,6 +197,60 @@ AtLeast Needs::distinct(TermId id, const std::vector<Region>& regions) {
   if (between.empty()) return AtLeast(known_between_.contains(id) ? std::floor(elements / 2) : std::ceil(elements / 2));
   return AtLeast(known_between_.contains(id) ? std::max(0.0, std::floor((elements - count_at_most(between)) / 2))
                                              : std::ceil((elements + count(between)) / 2));
+}
+
+// Along which summed variables the elements of a factor add up to 0: those of numbers less their mean.
+uint64_t Needs::variables_of_mean(const Network& network, const Value& value) {
+  if (!value.is_element() || term(value.term).kind != TermKind::sum) return 0;
+  const Term& less = term(value.term);
+  if (less.number != 0 || less.args.size() != 2) return 0;
+  algebra_.box = network.region.box;
+  for (const bool turned : {false, true}) {
+    const Argument &one = less.args[turned ? 1 : 0], &other = less.args[turned ? 0 : 1];
+    if (!one.value.is_element() || !other.value.is_element()) continue;
+    const Value number = algebra_.moved(Value(one.value), value.at),
+                mean = algebra_.moved(Value(other.value), value.at);
+    const Term& sum = term(mean.term);
+    if (sum.kind != TermKind::reduce || sum.reducer != loops::Reducer::sum || sum.body.size() != 1) continue;
+    const Case& body = sum.body[0];
+    if (!body.where.is_box() || !body.value.is_element() || body.value.term != number.term) continue;
+    // Coordinate by coordinate: a variable of the mean is a summed one here, the others are the same.
+    const size_t reduced = sum.reduced.size();
+    std::vector<Form> images(reduced);
+    images.insert(images.end(), mean.at.begin(), mean.at.end());
+    uint64_t along = 0;
+    double count = 1;
+    bool all = true;
+    for (size_t c = 0; c < number.at.size() && all; ++c) {
+      const Form &inside = body.value.at[c], &here = number.at[c];
+      if (const uint32_t r = plain_variable(inside); r < reduced) {
+        const uint32_t v = plain_variable(here);
+        all = v != no_variable && (network.summed & bit(v)) != 0 && (along & bit(v)) == 0 && inside.constant == 0 &&
+              here.constant == 0 && network.region.box[v] == body.where.box[r] && sum.reduced[r] == body.where.box[r];
+        if (!all) break;
+        along |= bit(v);
+        count *= double(sum.reduced[r].count());
+        continue;
+      }
+      atoms_.for_each_variable(inside, [&](index::AtomId v) { all = all && v >= reduced; });
+      all = all && atoms_.compose(inside, images, network.region.box) == here;
+    }
+    all = all && std::popcount(along) == int(reduced) && (variables_of(mean) & along) == 0;
+    if (all && other.factor * count == -one.factor) return along;
+  }
+  return 0;
+}
+
+// Products of a sum that follow from the others: of numbers that add up to 0 one may be left out, since sum_k c[k] y[k]
+// is the sum of c[k] (y[k] - y[0]) over all other k.
+double Needs::products_less_mean(const Network& network, const Factor& a, const Factor& b) {
+  uint64_t along = variables_of_mean(network, a.value);
+  if (along == 0) along = variables_of_mean(network, b.value);
+  if (along == 0 || !network.region.is_box()) return 0;
+  double sums = 1;
+  for (size_t v = 0; v < network.region.box.size(); ++v)
+    if ((along & bit(v)) == 0) sums *= double(network.region.box[v].count());
+  return sums;
 }
 
 }  // namespace lightline::demand

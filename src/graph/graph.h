@@ -1,5 +1,6 @@
 // A program at the level of operators: typed SSA values, nodes with named arguments, inputs and outputs.
-// Front ends build it; `ops` gives each node its meaning. Targets are the source's own names, such as "aten.relu.default".
+// Front ends build it; `ops` gives each node its meaning. Targets are the source's own names, such as
+// "aten.relu.default".
 //
 // Room graph: the operator-level graph that every front end ends in and every operator starts from: typed values in
 // single assignment, content hash.

@@ -1,8 +1,9 @@
 // Integer formulas of loop indices: a constant plus multiples of atoms, where an atom is a variable, a quotient or a
-// remainder of another form, or a number that only data tell. Equal forms are the same bytes, whatever way they were made.
+// remainder of another form, or a number that only data tell. Equal forms are the same bytes, whatever way they were
+// made.
 //
-// Room index: the algebra of indices that pricing rests on: forms with quotients and remainders, regions of points, images of regions
-// under forms, and counting. Whatever can not be kept exactly becomes fewer points, never more.
+// Room index: the algebra of indices that pricing rests on: forms with quotients and remainders, regions of points,
+// images of regions under forms, and counting. Whatever can not be kept exactly becomes fewer points, never more.
 // May use: base.
 #pragma once
 

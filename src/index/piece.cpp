@@ -173,8 +173,8 @@ bool eliminate(Piece& piece, int variable) {
     return true;
   }
   Piece result{piece.box, std::move(kept), piece.empty};
-  // a v + L >= 0 and b v <= U have a whole v between them if b L + a U >= 0 where a or b is 1, and else for sure if that
-  // is at least (a - 1) (b - 1), wherever they are.
+  // a v + L >= 0 and b v <= U have a whole v between them if b L + a U >= 0 where a or b is 1, and else for sure if
+  // that is at least (a - 1) (b - 1), wherever they are.
   std::vector<HalfSpace> between;
   bool one_value = range.step != 1 || lower.size() * upper.size() > 16;
   for (size_t i = 0; i < lower.size() && !one_value; ++i)

@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, rate_type_count> rate_type_names = {
 using enum RateType;
 
 // The types that hold every value of `type`, so that its operands can be fed to their units unchanged. f4 (e2m1) times
-// two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16, and
-// those of four bits fit both 8-bit floats.
+// two is an integer of at most 12; tf32 has the mantissa of f16 and the exponent of f32; integers up to 256 fit bf16,
+// and those of four bits fit both 8-bit floats.
 std::span<const RateType> carriers(RateType type) {
   static constexpr RateType of_f64[] = {f64}, of_f32[] = {f32, f64}, of_tf32[] = {tf32, f32, f64},
                             of_f16[] = {f16, tf32, f32, f64}, of_bf16[] = {bf16, tf32, f32, f64},

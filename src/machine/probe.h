@@ -18,7 +18,8 @@ struct Probe {
   std::vector<std::string> skipped;  // what was not measured, and why
 };
 
-// The processor: cpuid and sysfs, streaming bandwidth on all cores, fused multiply-adds and matrix instructions per ISA.
+// The processor: cpuid and sysfs, streaming bandwidth on all cores, fused multiply-adds and matrix instructions per
+// ISA.
 Result<Probe> probe_cpu(const ProbeOptions& options);
 
 // A GPU through the CUDA driver, which is loaded at run time; an error of code `unsupported` where there is none.

@@ -191,7 +191,8 @@ Stream stream(int threads, double seconds, double array_bytes) {
   return result;
 }
 
-// A core does a power of two (or three of them: two multiply-adds beside two additions) per clock; clocks vary a little.
+// A core does a power of two (or three of them: two multiply-adds beside two additions) per clock; clocks vary a
+// little.
 double nominal_per_core(double measured) {
   double nominal = 1;
   while (nominal < measured * 0.97) nominal *= 2;

@@ -1,5 +1,5 @@
-// Strict access to TOML tables: every value is asked for by name, and a key that is never asked for is an error. The only
-// header that needs toml++.
+// Strict access to TOML tables: every value is asked for by name, and a key that is never asked for is an error. The
+// only header that needs toml++.
 #pragma once
 
 #define TOML_EXCEPTIONS 0

@@ -1,6 +1,9 @@
 // The library as C++ code uses it: handles that own, errors instead of exceptions, notes instead of prints.
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+#include <pthread.h>
+
 #include <filesystem>
 #include <stdexcept>
 
@@ -65,6 +68,33 @@ TEST(Api, LoadsLoopsAndForeignProgramsByContent) {
   const auto missing = read_source(example("nothing.json"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::io);
+}
+
+// Recursion is as deep as a program is long, and the caller's stack may be small.
+TEST(Api, LongProgramsNeedNoLargeStack) {
+  std::string text = "program p(x: f32[2]) -> (a50000) {\n  a0: f32[2] = for i: x[i] * x[1 - i]\n";
+  for (int i = 1; i <= 50000; ++i)
+    text += fmt::format("  a{}: f32[2] = for i: exp(a{}[i]{})\n", i, i - 1, i % 2 == 0 ? " * x[1 - i]" : "");
+  text += "}\n";
+  bool done = false;
+  const auto work = [&] {
+    const Program program = loaded(text);
+    const auto analysis = analyze(program, {});
+    done = analysis.ok();
+  };
+  using Work = decltype(work);
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, size_t(256) << 10), 0);
+  pthread_t thread{};
+  const auto run = [](void* what) -> void* {
+    (*static_cast<const Work*>(what))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &small, run, const_cast<void*>(static_cast<const void*>(&work))), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&small);
+  EXPECT_TRUE(done);
 }
 
 TEST(Api, AnAnalysisOutlivesTheProgramItCameFrom) {
@@ -133,6 +163,8 @@ TEST(Api, OutputFilesAreCheckedBeforeARun) {
   const Program program = loaded(scale);
   EXPECT_TRUE(check_output_file("out.npy", program).ok());
   EXPECT_THAT(check_output_file("out.txt", program).error().message, HasSubstr("is not a tensor file"));
+  EXPECT_THAT(check_output_file("out.npz.bak", program).error().message, HasSubstr("is not a tensor file"));
+  EXPECT_THAT(check_output_file("a.safetensors.d/out", program).error().message, HasSubstr("is not a tensor file"));
   const Program two =
       loaded("program p(x: f32[2]) -> (y, z) {\n  y: f32[2] = for i: x[i]\n  z: f32[2] = for i: -x[i]\n}\n");
   EXPECT_THAT(check_output_file("out.npy", two).error().message, HasSubstr("has 2 outputs"));

@@ -63,6 +63,29 @@ TEST_F(StoppedProcess, StoppingAgainAndAgainHelpsNobody) {
   expect_gone(numbers(result->output));
 }
 
+// It opens its own output for reading and takes what we were just told of; then it stops the supervisor.
+TEST_F(StoppedProcess, AProgramThatTakesBackItsOutputDoesNotHoldUs) {
+  constexpr const char* script =
+      "import os, signal, time\n"
+      "own = os.open('/proc/self/fd/1', os.O_RDONLY | os.O_NONBLOCK)\n"
+      "end = time.monotonic() + 1\n"
+      "while time.monotonic() < end:\n"
+      "    os.write(1, b'x')\n"
+      "    try:\n"
+      "        os.read(own, 8)\n"
+      "    except BlockingIOError:\n"
+      "        pass\n"
+      "os.kill(os.getppid(), signal.SIGSTOP)\n"
+      "time.sleep(60)\n";
+  if (shell("command -v python3")->exit_status != 0) GTEST_SKIP() << "there is no python3";
+  alarm(120);  // if it does
+  const auto result = run_process({"python3", "-c", script}, {.seconds = 2, .grace_seconds = 5});
+  alarm(0);
+  ASSERT_TRUE(result.ok()) << to_string(result.error());
+  EXPECT_EQ(result->limit, ProcessLimit::time);
+  EXPECT_LT(result->seconds, 10);
+}
+
 TEST_F(StoppedProcess, WithoutGraceTheSupervisorIsGivenUpAtOnce) {
   const auto result = shell("echo $$; kill -STOP $PPID; sleep 60", {.seconds = 0.5, .grace_seconds = 0});
   ASSERT_TRUE(result.ok());

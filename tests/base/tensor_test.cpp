@@ -116,6 +116,8 @@ TEST(Tensor, RandomIsWhatTheHeaderSays) {
   EXPECT_EQ(splitmix64(0), 0xE220A8397B1DCDAFu);  // the generator's published first output for seed 0
   const uint64_t draw = splitmix64((uint64_t(7) << 32) + 5);
   EXPECT_EQ(random_tensor(DType::f64, {8}, 7).get_f64(5), double(draw >> 40) / 16777216 * 2 - 1);
+  for (const uint64_t other : {uint64_t(7) + (uint64_t(1) << 32), uint64_t(7) << 32, (uint64_t(1) << 53) + 7})
+    EXPECT_NE(random_tensor(DType::f64, {8}, 7).get_f64(5), random_tensor(DType::f64, {8}, other).get_f64(5)) << other;
   EXPECT_EQ(random_tensor(DType::f32, {8}, 7).get_f64(5), double(draw >> 40) / 16777216 * 2 - 1);
   EXPECT_EQ(random_tensor(DType::bf16, {8}, 7).get_f64(5),
             round_to(DType::bf16, double(draw >> 40) / 16777216 * 2 - 1));

@@ -1,4 +1,5 @@
-// A transformer as torch.export would write it, without weights: as long as asked, for measuring front end and analysis.
+// A transformer as torch.export would write it, without weights: as long as asked, for measuring front end and
+// analysis.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Work and bytes of programs, against numbers worked out by hand. Many rows are traps that tools of this kind fall into.
+// Work and bytes of programs, against numbers worked out by hand. Many rows are traps that tools of this kind fall
+// into.
 #include "demand/analysis.h"
 
 #include <gtest/gtest.h>

@@ -127,7 +127,8 @@ TEST(NormalProgram, StatementsOfOneTermAreOne) {
     scaled: f32[8, 4, 16] = for i, j, k: wide[i, j, k] / 8
     y: f32[8, 4] = for i, j: sum k in 16: scaled[i, j, k]
   })");
-  EXPECT_TRUE(has(text, "y: f32[8, 4] = for i, j: sum r in 16: 0.125 * (a[i, r] * b[r, j])\n")) << text;
+  EXPECT_TRUE(has(text, "y_1: f32[8, 4] = for i, j: sum r in 16: a[i, r] * b[r, j]\n")) << text;
+  EXPECT_TRUE(has(text, "y: f32[8, 4] = for i, j: 0.125 * y_1[i, j]\n")) << text;
   EXPECT_FALSE(has(text, "wide")) << text;
 }
 

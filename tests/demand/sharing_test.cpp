@@ -15,6 +15,19 @@ using testing_support::vector_ops;
 
 // ---- one contraction ----
 
+// Of numbers that add up to 0 one follows from the others.
+TEST(Contractions, OfNumbersLessTheirMeanOneFollows) {
+  for (const auto& [before, after] : {std::pair("x[i, k]", "s[i] / 5"), std::pair("x[i, k] / 5", "s[i]")}) {
+    const std::string centred = "s: f32[8] = for i: sum k in 5: " + std::string(before) +
+                                "\n  c: f32[8, 5] = for i, k: x[i, k] - " + after + "\n  ";
+    const std::string start = "program p(x: f32[8, 5], w: f32[6, 5]) -> (y) {\n  " + centred;
+    EXPECT_EQ(macs(start + "y: f32[8] = for i: sum k in 5: c[i, k] * c[i, k]\n}"), 8 * 4);
+    EXPECT_EQ(macs(start + "y: f32[8, 6] = for i, j: sum k in 5: c[i, k] * w[j, k]\n}"), 8 * 6 * 4);
+    EXPECT_EQ(macs(start + "y: f32[8, 6] = for i, j: sum k in 4: c[i, k] * w[j, k]\n}"), 8 * 6 * 4);
+    EXPECT_EQ(floor_macs(start + "y: f32[8] = for i: sum k in 5: exp(c[i, k]) * exp(c[i, k] * x[i, k])\n}"), 8 * 5);
+  }
+}
+
 TEST(Contractions, EverySpellingCountsTheSame) {
   const char* spellings[] = {
       "y: f32[8, 6] = for i, j: sum k in 5: a[i, k] * b[j, k]",

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+ANY_INCLUDE = re.compile(r"^\s*#\s*include\b(.*)", re.MULTILINE)
 
 
 def rooms() -> dict[str, list[str]]:
@@ -67,7 +68,11 @@ def test_includes_stay_within_what_a_room_may_use() -> None:
         if path.suffix not in (".h", ".cpp"):
             continue
         own = room_of(str(path.relative_to(SOURCE)), list(table))
-        for name in INCLUDE.findall(path.read_text()):
+        text = path.read_text()
+        for line in ANY_INCLUDE.findall(text):
+            assert re.match(r'\s*(<[\w./+-]+>|"[\w./-]+")', line), f"{path.relative_to(ROOT)} includes {line}"
+            assert ".." not in line, f"{path.relative_to(ROOT)} goes around the rooms: {line}"
+        for name in INCLUDE.findall(text):
             used = room_of(name, list(table))
             assert used == own or used in table[own], f"{path.relative_to(ROOT)} includes {name}"
 

@@ -1,5 +1,5 @@
-// Reading the JSON that torch.export writes: every access is checked, and what is wrong is thrown as a ExportError, which
-// stays inside this room.
+// Reading the JSON that torch.export writes: every access is checked, and what is wrong is thrown as a ExportError,
+// which stays inside this room.
 #pragma once
 
 #include <fmt/format.h>

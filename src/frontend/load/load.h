@@ -34,7 +34,8 @@ Status for_each_program(const std::string& path, ExportForm form,
 
 // Whether a text is for one of the front ends; the others are loops.
 bool is_foreign(std::string_view content);
-// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the text of a GraphNet sample.
+// A single program: a .pt2 archive, program JSON (also a corpus line), StableHLO text, or the text of a GraphNet
+// sample.
 Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std::string_view file);
 
 }  // namespace lightline::frontend

@@ -9,7 +9,8 @@
 
 namespace lightline::frontend {
 
-// Starts at `main`, or at the only function. `text` is what the tree was read from, for line numbers. Throws mlir::MlirError.
+// Starts at `main`, or at the only function. `text` is what the tree was read from, for line numbers. Throws
+// mlir::MlirError.
 graph::Graph build_graph(const std::vector<mlir::Operation>& top, std::string_view text);
 
 // The arguments that an attribute becomes: dimension numbers give one per member, dictionaries one per entry

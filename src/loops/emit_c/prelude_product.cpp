@@ -11,8 +11,8 @@
 namespace lightline::loops::c {
 namespace {
 
-// Panels of LL_MR rows and LL_NR columns lie packed, k-major. The smaller factor is packed once, the larger one block by
-// block beside the thread that uses it: a column panel stays in the first cache, a block of rows in the second.
+// Panels of LL_MR rows and LL_NR columns lie packed, k-major. The smaller factor is packed once, the larger one block
+// by block beside the thread that uses it: a column panel stays in the first cache, a block of rows in the second.
 // How k is cut does not depend on the number of threads, so neither does the result.
 constexpr std::string_view product_text = R"(#ifndef LL_MR
 @REGISTERS@#define LL_KC (@PANEL_BYTES@ / (2 * LL_VECTOR_BYTES))

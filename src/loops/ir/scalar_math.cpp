@@ -78,7 +78,8 @@ double digamma(double x) {
   if (x > 0) return std::isinf(x) ? x : digamma_positive(x);
   if (x == 0) return std::copysign(infinity, -x);
   if (x != x || x == std::floor(x)) return not_a_number;  // a pole with two signs
-  // Reflection, with the cotangent of pi * x from the fraction of x, which is exact, and on the flat side of the tangent.
+  // Reflection, with the cotangent of pi * x from the fraction of x, which is exact, and on the flat side of the
+  // tangent.
   const double fraction = x - std::round(x);
   const double size = std::abs(fraction);
   const double cotangent =

@@ -2,7 +2,8 @@
 //
 // Draw i of seed s is u = splitmix64(s * 2^32 + i). uniform: element i is the top 24 bits of u times 2^-24, cut (not
 // rounded, so that it stays below 1) to the digits of f16 or bf16. normal: Box and Muller,
-// sqrt(-2 log(p)) * cos(2 pi q), from the top 24 bits of draw 2i, p = (bits + 1) * 2^-24, and of draw 2i + 1, q = bits * 2^-24.
+// sqrt(-2 log(p)) * cos(2 pi q), from the top 24 bits of draw 2i, p = (bits + 1) * 2^-24, and of draw 2i + 1, q = bits
+// * 2^-24.
 #include <fmt/format.h>
 
 #include <cmath>

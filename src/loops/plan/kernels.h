@@ -45,7 +45,8 @@ struct NestKernel {
   int64_t tasks(const Nodes& nodes) const;
 };
 
-// A factor of a product, as it goes into panels. Its loops are counted by one number each, the variables outermost first.
+// A factor of a product, as it goes into panels. Its loops are counted by one number each, the variables outermost
+// first.
 struct PackedFactor {
   std::vector<VarId> lanes;  // rows or columns of the panel
   std::vector<VarId> depth;

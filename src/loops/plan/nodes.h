@@ -1,4 +1,4 @@
-// The C emitter's own expressions: a pool of shared, simplified nodes over loop variables.
+// The expressions of planned code: a pool of shared, simplified nodes over loop variables.
 //
 // Equal expressions are one node. i64 arithmetic is kept as affine forms, so that subscripts composed through views
 // simplify (a reshape of a reshape is one address again). Every i64 node knows an interval that holds its value.

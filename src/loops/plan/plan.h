@@ -1,5 +1,5 @@
-// A schedule on a machine, as data: which index runs over blocks, threads and lanes, what is between two barriers, where
-// a reduction is done and what is staged beside a core. Emitters print it. docs/schedules.md is its text.
+// A schedule on a machine, as data: which index runs over blocks, threads and lanes, what is between two barriers,
+// where a reduction is done and what is staged beside a core. Emitters print it. docs/schedules.md is its text.
 #pragma once
 
 #include <array>
@@ -87,8 +87,9 @@ std::string print(const Program& program, const Plan& plan);
 Result<Plan> parse_plan(const Program& program, std::string_view text, std::string_view file = "");
 
 // Also rejects: axes over indices that are not the statement's, or twice, or in an order that reductions and scans do
-// not allow; phases that leave out a statement, run a reader before what it reads, or run in parts what is no reduction;
-// places and stages of strangers; what is staged twice, too small or too large, or where it would be overwritten.
+// not allow; phases that leave out a statement, run a reader before what it reads, or run in parts what is no
+// reduction; places and stages of strangers; what is staged twice, too small or too large, or where it would be
+// overwritten.
 Status verify(const Program& program, const Plan& plan);
 
 std::string_view name(Axis axis);

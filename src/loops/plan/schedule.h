@@ -83,9 +83,9 @@ std::string print(const Program& program, const Schedule& schedule);
 Result<Schedule> parse_schedule(const Program& program, std::string_view text, std::string_view file = "");
 
 // Rejects: a statement that is missing, dead or there twice; folding what is not a map; a read before its definition;
-// loops, tiles and shared loops that do not fit; expressions that folding and unrolling make too large; a shared loop between an element and its reader at another iteration;
-// an order that changes the result (of argmax and argmin, of sums that round at every step, of writes where the last
-// one stays). The same for every machine.
+// loops, tiles and shared loops that do not fit; expressions that folding and unrolling make too large; a shared loop
+// between an element and its reader at another iteration; an order that changes the result (of argmax and argmin, of
+// sums that round at every step, of writes where the last one stays). The same for every machine.
 Status verify(const Program& program, const Schedule& schedule);
 
 std::string_view name(Level level);

@@ -1,7 +1,7 @@
 // What planning knows of a machine. Planners and emitters take every size from here; the names say the units.
 //
-// The figures are those of a CPU: a block is a task that one thread takes, lanes are those of its vectors. A GPU fills in
-// the same structure with its own meaning of the words: `core_cache_bytes` is the shared memory of a block,
+// The figures are those of a CPU: a block is a task that one thread takes, lanes are those of its vectors. A GPU fills
+// in the same structure with its own meaning of the words: `core_cache_bytes` is the shared memory of a block,
 // `stack_bytes` what its threads hold in registers, `wanted_tasks` the blocks that fill its multiprocessors,
 // `short_row_elements` the lanes of a warp, `cache_line_bytes` a sector of memory, and `ProductBlocking::registers` the
 // fragments of its matrix units. What a CPU has no word for (threads of a block, warps, stages of a pipeline) comes

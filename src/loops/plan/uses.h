@@ -30,7 +30,8 @@ ArrayUses find_uses(const Program& program);
 // By array: whether its values follow from the program's text alone, being constants or computed from such.
 std::vector<bool> fixed_arrays(const Program& program);
 
-// The first read in a compute, of an array of its result's shape that `wanted` holds for, at the point that is computed.
+// The first read in a compute, of an array of its result's shape that `wanted` holds for, at the point that is
+// computed.
 const Expr* find_read_at_own_point(const Program& program, const Compute& compute,
                                    const std::function<bool(ArrayId)>& wanted);
 

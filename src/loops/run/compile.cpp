@@ -131,7 +131,8 @@ using compiled::Host, compiled::LoadedProgram, compiled::OpenMpThreads, compiled
 
 constexpr int no_memory = 2;
 
-// Outputs whose storage may be that of the input they replace: a scatter starts from the input, and nothing else uses it.
+// Outputs whose storage may be that of the input they replace: a scatter starts from the input, and nothing else uses
+// it.
 bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t output, ArrayId input) {
   if (program.outputs[output].replaces != input) return false;
   for (const Statement& statement : program.statements) {

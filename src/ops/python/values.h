@@ -1,4 +1,5 @@
-// What a Python program computes with beside tensors: numbers, tuples, slices. Known while lowering, so that shapes are.
+// What a Python program computes with beside tensors: numbers, tuples, slices. Known while lowering, so that shapes
+// are.
 #pragma once
 
 #include <optional>

@@ -170,7 +170,8 @@ SymbolicTensor with_row(Lowering& l, const SymbolicTensor& x, const std::optiona
   });
 }
 
-// Joins the mask of the keys [batch, columns] and that of the scores; a mask that is true or -inf says where not to look.
+// Joins the mask of the keys [batch, columns] and that of the scores; a mask that is true or -inf says where not to
+// look.
 std::optional<SymbolicTensor> joined_mask(OpCall& c, int64_t batch, int64_t heads, int64_t rows, int64_t columns,
                                           bool ignore_scores_mask) {
   Lowering& l = c.lowering();

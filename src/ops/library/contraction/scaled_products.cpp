@@ -8,7 +8,8 @@
 namespace lightline::ops {
 namespace {
 
-// How a scale belongs to the elements of an operand: one per `rows` x `depth` block, `depth` along the summed dimension.
+// How a scale belongs to the elements of an operand: one per `rows` x `depth` block, `depth` along the summed
+// dimension.
 struct Scale {
   SymbolicTensor tensor;
   int64_t depth = 0;  // 0: all of it

@@ -1,7 +1,8 @@
 // Convolutions of one to three dimensions (or more), as contractions over channels and kernel taps.
 //
-// Three products cover forward, transposed and backward operators. They join a "wide" tensor [n, C, w...] and a "narrow"
-// one [n, O, p...] through a weight [O, C / groups, r...] at the places w = p * stride + r * dilation - padding.
+// Three products cover forward, transposed and backward operators. They join a "wide" tensor [n, C, w...] and a
+// "narrow" one [n, O, p...] through a weight [O, C / groups, r...] at the places w = p * stride + r * dilation -
+// padding.
 #pragma once
 
 #include <vector>

@@ -34,7 +34,8 @@ Update update_slices(Lowering& l, const SymbolicTensor& target, int64_t dim, con
 SymbolicTensor set_at(Lowering& l, const SymbolicTensor& base, const Update& update);
 // Sums the update into the base; bool tensors take `or`.
 SymbolicTensor added_at(Lowering& l, const SymbolicTensor& base, const Update& update);
-// By the names of scatter_reduce: sum, prod, mean, amax, amin. Without the base, elements that are written do not count the base.
+// By the names of scatter_reduce: sum, prod, mean, amax, amin. Without the base, elements that are written do not count
+// the base.
 SymbolicTensor reduced_at(Lowering& l, const SymbolicTensor& base, const Update& update, std::string_view how,
                           bool include_base);
 

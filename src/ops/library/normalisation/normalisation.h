@@ -5,7 +5,8 @@
 
 namespace lightline::ops {
 
-// (x - mean) * scale * weight + bias, computed in x's compute type and stored as `dtype`; every operand broadcasts against x.
+// (x - mean) * scale * weight + bias, computed in x's compute type and stored as `dtype`; every operand broadcasts
+// against x.
 struct NormOperands {
   std::optional<SymbolicTensor> mean;
   SymbolicTensor scale;

@@ -1,5 +1,5 @@
-// Recurrent networks: the input's share of all gates as one contraction over the whole sequence, then a repeat over time
-// with the recurrent product inside.
+// Recurrent networks: the input's share of all gates as one contraction over the whole sequence, then a repeat over
+// time with the recurrent product inside.
 #include <fmt/format.h>
 
 #include "ops/build/registry.h"

@@ -12,8 +12,8 @@ struct SoftmaxDim {
 };
 SoftmaxDim softmax_dim(Lowering& l, const SymbolicTensor& x, int64_t dim);
 
-// log(sum(exp(x))) along the dimension, with an extent of 1 in its place, as `shift + log_sum`: the largest element and the
-// logarithm of the sum of exp(x - shift). In the compute type.
+// log(sum(exp(x))) along the dimension, with an extent of 1 in its place, as `shift + log_sum`: the largest element and
+// the logarithm of the sum of exp(x - shift). In the compute type.
 struct LogSum {
   SymbolicTensor shift;
   SymbolicTensor log_sum;
