@@ -193,6 +193,10 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
   images.insert(images.end(), subscripts.begin(), subscripts.end());
   const std::vector<Range> box = natural(array);
   algebra_.box = inside.box;
+  if (auto element = element_by_data(array, cases, images)) {
+    into.push_back({std::move(inside), std::move(*element)});
+    return;
+  }
   for (const Case& one : cases) {
     Region region = one.where.cuts.empty() && one.where.box == box
                         ? inside

@@ -63,6 +63,7 @@ class Builder {
   // The statement, and whether anything was given up on the way.
   void visit(const loops::Statement& statement, uint32_t id);
   void define(loops::ArrayId array, Cases cases);
+  std::optional<Value> element_by_data(loops::ArrayId array, const Cases& cases, const std::vector<Form>& at);
   void refer_to(loops::ArrayId array, Cases& cases, bool in_loop = false);
   bool is_by_turns(const Cases& cases) const;
   Value in_its_way(Value value, const Region& region);

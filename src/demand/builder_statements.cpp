@@ -202,6 +202,51 @@ void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   cases = {{whole, Value::element(id, variables(whole.box.size()), width)}};
 }
 
+// An element of an array that is made in several ways, at a place that data tell: which way they tell too. The array is
+// one term then.
+std::optional<Value> Builder::element_by_data(ArrayId array, const Cases& cases, const std::vector<Form>& at) {
+  if (cases.size() < 2) return std::nullopt;
+  const std::vector<Range> box = natural(array);
+  bool by_data = false;
+  for (size_t d = 0; d < at.size() && !by_data; ++d) {
+    if (!atoms_.has_data(at[d])) continue;
+    for (const Case& one : cases) {
+      by_data |= one.where.box[d] != box[d];
+      for (const Form& cut : one.where.cuts) atoms_.for_each_variable(cut, [&](index::AtomId v) { by_data |= v == d; });
+    }
+  }
+  if (!by_data) return std::nullopt;
+  Region whole;
+  whole.box = box;
+  double points = 0;  // cases are disjoint
+  Term term;
+  term.kind = TermKind::array;
+  term.type = compute_type(program_.arrays[array].dtype);
+  term.width = DType::boolean;
+  term.rank = uint32_t(box.size());
+  term.all_different = true;
+  std::set<TermId> terms;
+  for (const Case& one : cases) {
+    if (!one.where.samples.empty()) return std::nullopt;
+    const double own = index::count(one.where, atoms_);
+    points += own;
+    term.reads_data |= algebra_.reads_data(one.value);
+    const bool element = one.value.is_element() && algebra_.reads_data(one.value);
+    term.width = wider(term.width, element ? one.value.width : program_.arrays[array].dtype);
+    if (!element || !terms.insert(one.value.term).second) {
+      term.all_different = false;
+      continue;
+    }
+    const std::vector<Region> image = index::image(one.where, one.value.at, atoms_);
+    term.all_different = term.all_different && !image.empty() && index::count(image, atoms_) >= own;
+  }
+  if (!term.reads_data || points < double(index::count(whole, atoms_))) return std::nullopt;
+  term.may_repeat = !term.all_different;
+  term.body = cases;
+  const DType width = term.width;
+  return Value::element(terms_.intern(std::move(term)), at, width);
+}
+
 bool Builder::is_by_turns(const Cases& cases) const {
   return std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
     return std::any_of(one.where.box.begin(), one.where.box.end(), [](const Range& range) { return range.step > 1; }) ||

@@ -67,7 +67,18 @@ void Needs::run() {
   settle_totals();
   settle_functions();
   settle_slots();
+  leave_out_repetitions();
   note_losses();
+}
+
+// What is made of elements that data pick from equal ones: as many as there are different ones, which is not known.
+void Needs::leave_out_repetitions() {
+  for (auto& [id, own] : work) {
+    if (!term(id).may_repeat || own.empty()) continue;
+    turn_to(id);
+    drop("elements that data pick from an array with equal ones");
+    own = {};
+  }
 }
 
 void Needs::turn_to(TermId id) {
@@ -212,7 +223,7 @@ void Needs::visit_cases(TermId id) {
         double all = 0;
         for (const Case& other : made.body) all = std::max(all, double(other.where.box[sample.coordinate].hi) + 1);
         sample.expected = std::max(std::min(1.0, sample.expected), sample.expected * own / all);
-        sample.least = std::min(1.0, sample.least);
+        sample.least = made.body.size() > 1 ? 0 : std::min(1.0, sample.least);  // all may be of another case
       }
       need(one.value, where);
     }

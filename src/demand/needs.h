@@ -68,11 +68,24 @@ class Needs {
   bool is_update_of(const Value& value, loops::ArrayId input) const;
   TermId source_of(TermId id) const;
   bool is_place_of(const Value& value, loops::ArrayId input) const;
+  double need_scattered(TermId scatter, const Region& where);
+  struct Row {  // where a truth of data holds
+    Value number;
+    Region where;
+    std::vector<Form> images;  // of the variables
+  };
+  std::optional<Row> row_of(const Value& truth, const Region& where);
+  struct Change;
+  std::optional<std::vector<Change>> changes_of(const Case& one, loops::ArrayId input, bool& stays);
+  bool are_opposite(const Value& a, const Value& b);
+  std::optional<double> need_changes(const Case& one, loops::ArrayId input);
+  bool is_scatter_over_zeros(TermId id) const;
   std::optional<double> need_row(const Case& one, loops::ArrayId input);
   void visit(TermId id);
   // Takes note of what is lost from here on, for whoever is visited.
   void turn_to(TermId id);
   void note_losses();
+  void leave_out_repetitions();
   void drop(std::string_view why);
   void keep(std::vector<Region>& list, Region region) {
     if (insert(list, std::move(region)) == Inserted::too_many) drop("more parts of what is needed than are kept");
@@ -404,6 +417,7 @@ class Needs {
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
   void take_pairs_from_chains();
+  void share_parts_of_sums();
   void fold_pairs();
 
   NormalForm& form_;

@@ -397,6 +397,7 @@ void Needs::fold_pairs() {
 }
 
 void Needs::settle_pairs() {
+  if (tier_ != Tier::unfused) share_parts_of_sums();
   for (auto& [key, pair] : pairs_) {
     turn_to(pair.owner);
     const index::Losses before = atoms_.losses();

@@ -267,15 +267,19 @@ std::vector<Form> Needs::results_of(const Network& network) const {
   return results;
 }
 
+bool Needs::is_scatter_over_zeros(TermId id) const {
+  const Term& made = term(id);
+  if (made.number != 0 || (made.reducer != Reducer::set && made.reducer != Reducer::sum)) return false;
+  const Cases& init = form_.scatters[made.array].init;
+  return std::all_of(init.begin(), init.end(), [](const Case& one) { return one.value.is_number(0); });
+}
+
 // A scatter over zeros is a sum over its points of one-hot rows: the places become what data tell.
 bool Needs::take_scatter(Network& network, size_t i) {
   const Value value = network.factors[i].value;
   const Term& made = term(value.term);
-  if (made.number != 0 || made.body.size() != 1) return false;
-  if (made.reducer != Reducer::set && made.reducer != Reducer::sum) return false;
+  if (made.body.size() != 1 || !is_scatter_over_zeros(value.term)) return false;
   const ScatterParts& parts = form_.scatters[made.array];
-  for (const Case& one : parts.init)
-    if (!one.value.is_number(0)) return false;
   const uint32_t reduced = uint32_t(made.reduced.size());
   const uint32_t outer = made.rank - uint32_t(parts.extents.size());
   const Region& where = made.body[0].where;

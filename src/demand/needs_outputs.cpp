@@ -64,15 +64,18 @@ void Needs::need_outputs() {
           continue;
         }
       }
-      // A scatter into what was there changes as many places as it has points.
       if (output->replaces != loops::none && one.value.is_element() && term(one.value.term).kind == TermKind::scatter &&
           is_update_of(one.value, output->replaces)) {
-        changed_.push_back(one.value.term);
-        double changes = 1;
-        for (const Range& range : term(one.value.term).reduced) changes *= double(range.count());
-        own += std::min<double>(index::count(one.where, atoms_, data_), changes);
+        own += need_scattered(one.value.term, one.where);
         fresh = true;
         continue;
+      }
+      if (output->replaces != loops::none) {
+        if (const auto changed = need_changes(one, output->replaces)) {
+          own += *changed;
+          fresh = true;
+          continue;
+        }
       }
       // A view is returned by whoever made what it is of.
       Value value = one.value;
@@ -179,6 +182,33 @@ bool Needs::is_place_of(const Value& value, ArrayId input) const {
   return true;
 }
 
+// A scatter into what was there changes as many places as it has points. The elements that are written.
+double Needs::need_scattered(TermId scatter, const Region& where) {
+  changed_.push_back(scatter);
+  double changes = 1;
+  for (const Range& range : term(scatter).reduced) changes *= double(range.count());
+  return std::min<double>(index::count(where, atoms_, data_), changes);
+}
+
+// t == place, of a variable: it holds in one row, the number of which is data.
+std::optional<Needs::Row> Needs::row_of(const Value& truth, const Region& where) {
+  if (!truth.is_element()) return std::nullopt;
+  const Term& test = term(truth.term);
+  if (test.kind != TermKind::call || test.function != loops::Function::eq) return std::nullopt;
+  Row row{algebra_.moved(test.args[1].value, truth.at), where, {}};
+  Value place = algebra_.moved(test.args[0].value, truth.at);
+  if (!place.is_position()) std::swap(place, row.number);
+  if (!place.is_position() || place.denominator != 1 || !place.form.is_variable() || !row.number.is_element())
+    return std::nullopt;
+  const index::AtomId variable = place.form.terms[0].first;
+  if ((variables_of(row.number) >> variable & 1) != 0 || !is_free(where, variable)) return std::nullopt;
+  for (size_t v = 0; v < where.box.size(); ++v) row.images.push_back(Form::variable(index::AtomId(v)));
+  row.images[variable] = atoms_.data(row.number.term, row.number.at, where.box[variable].hi + 1);
+  row.where.box[variable] = {0, 0, 1};
+  row.where.points = -1;
+  return row;
+}
+
 // if(t == place, new, old): one row changes. The elements that are written.
 std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
   if (!one.value.is_element()) return std::nullopt;
@@ -187,23 +217,119 @@ std::optional<double> Needs::need_row(const Case& one, ArrayId input) {
   algebra_.box = one.where.box;
   const Value truth = algebra_.moved(made.args[0].value, one.value.at);
   const Value fresh = algebra_.moved(made.args[1].value, one.value.at);
-  if (!is_place_of(algebra_.moved(made.args[2].value, one.value.at), input) || !truth.is_element()) return std::nullopt;
-  const Term& test = term(truth.term);
-  if (test.kind != TermKind::call || test.function != loops::Function::eq) return std::nullopt;
-  Value place = algebra_.moved(test.args[0].value, truth.at), number = algebra_.moved(test.args[1].value, truth.at);
-  if (!place.is_position()) std::swap(place, number);
-  if (!place.is_position() || place.denominator != 1 || !place.form.is_variable() || !number.is_element())
-    return std::nullopt;
-  const index::AtomId variable = place.form.terms[0].first;
-  if ((variables_of(number) >> variable & 1) != 0 || !is_free(one.where, variable)) return std::nullopt;
-  std::vector<Form> images;
-  for (size_t v = 0; v < one.where.box.size(); ++v) images.push_back(Form::variable(index::AtomId(v)));
-  images[variable] = atoms_.data(number.term, number.at, one.where.box[variable].hi + 1);
-  Region row = one.where;
-  row.box[variable] = {0, 0, 1};
-  need(number, row);
-  need(algebra_.moved(fresh, images), row);
-  return index::count(row, atoms_, data_);
+  if (!is_place_of(algebra_.moved(made.args[2].value, one.value.at), input)) return std::nullopt;
+  const auto row = row_of(truth, one.where);
+  if (!row) return std::nullopt;
+  need(row->number, row->where);
+  need(algebra_.moved(fresh, row->images), row->where);
+  return index::count(row->where, atoms_, data_);
+}
+
+// What is added to an element that was there, or takes its place, where a truth of data holds.
+struct Needs::Change {
+  std::vector<Value> factors;  // without the truth
+  Value truth;                 // a number for a scatter over zeros, which is the only factor
+};
+
+// old + truth * new, old + (scatter over zeros), or old * (not truth) + truth * new: the parts beside the old one.
+std::optional<std::vector<Needs::Change>> Needs::changes_of(const Case& one, ArrayId input, bool& stays) {
+  if (!one.value.is_element() || term(one.value.term).kind != TermKind::sum) return std::nullopt;
+  const Term& sum = term(one.value.term);
+  if (sum.number != 0) return std::nullopt;
+  algebra_.box = one.where.box;
+  std::vector<Change> changes;
+  Value gone;  // where this holds the old one is left
+  bool old = false;
+  for (const Argument& arg : std::vector<Argument>(sum.args)) {
+    const Value part = algebra_.moved(arg.value, one.value.at);
+    if (!part.is_element()) return std::nullopt;
+    if (!old && arg.factor == 1 && is_place_of(part, input)) {
+      old = stays = true;
+      continue;
+    }
+    Change change;
+    if (term(part.term).kind == TermKind::scatter && is_plain(part.at) && is_scatter_over_zeros(part.term)) {
+      change.factors = {part};
+      changes.push_back(std::move(change));
+      continue;
+    }
+    std::vector<Value> factors{part};
+    if (term(part.term).kind == TermKind::product) {
+      factors.clear();
+      for (const Argument& factor : std::vector<Argument>(term(part.term).args))
+        factors.push_back(algebra_.moved(factor.value, part.at));
+    }
+    for (Value& factor : factors) {
+      const bool truth = factor.is_element() && factor.width == DType::boolean && algebra_.reads_data(factor);
+      if (truth && !change.truth.is_element())
+        change.truth = std::move(factor);
+      else
+        change.factors.push_back(std::move(factor));
+    }
+    if (!change.truth.is_element()) return std::nullopt;
+    const bool is_old = !old && arg.factor == 1 && term(part.term).number == 1 && change.factors.size() == 1 &&
+                        is_place_of(change.factors[0], input);
+    if (is_old) {
+      old = true;
+      gone = change.truth;
+      continue;
+    }
+    changes.push_back(std::move(change));
+  }
+  if (!old || changes.empty()) return std::nullopt;
+  if (!stays)
+    for (const Change& change : changes)
+      if (!are_opposite(change.truth, gone)) return std::nullopt;
+  return changes;
+}
+
+// One holds where the other does not.
+bool Needs::are_opposite(const Value& a, const Value& b) {
+  if (!a.is_element() || !b.is_element()) return false;
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const Term& made = term(one->term);
+    if (made.kind != TermKind::call) continue;
+    if (made.function == loops::Function::logical_not && algebra_.moved(made.args[0].value, one->at) == *other)
+      return true;
+    const Term& counter = term(other->term);
+    if (made.function == loops::Function::eq && counter.kind == TermKind::call &&
+        counter.function == loops::Function::ne)
+      for (const bool turned : {false, true}) {
+        bool same = true;
+        for (size_t i = 0; i < 2; ++i)
+          same = same && algebra_.moved(Value(made.args[i].value), one->at) ==
+                             algebra_.moved(Value(counter.args[turned ? 1 - i : i].value), other->at);
+        if (same) return true;
+      }
+  }
+  return false;
+}
+
+// An element that is the one that was there but where data tell: the elements that are written, if they are fewer.
+std::optional<double> Needs::need_changes(const Case& one, ArrayId input) {
+  bool stays = false;
+  const auto changes = changes_of(one, input, stays);
+  if (!changes) return std::nullopt;
+  std::vector<std::optional<Row>> rows;
+  for (const Change& change : *changes) {
+    rows.push_back(change.truth.is_element() ? row_of(change.truth, one.where) : std::nullopt);
+    if (tier_ != Tier::floor && change.truth.is_element() && !rows.back()) return std::nullopt;
+  }
+  double written = 0;
+  for (size_t i = 0; i < changes->size(); ++i) {
+    const Change& change = (*changes)[i];
+    if (!change.truth.is_element()) {
+      written += need_scattered(change.factors[0].term, one.where);
+    } else if (tier_ == Tier::floor) {
+      need(change.truth, one.where);
+    } else {
+      algebra_.box = one.where.box;
+      need(rows[i]->number, rows[i]->where);
+      for (const Value& factor : change.factors) need(algebra_.moved(factor, rows[i]->images), rows[i]->where);
+      written += index::count(rows[i]->where, atoms_, data_);
+    }
+  }
+  return std::min<double>(written, index::count(one.where, atoms_, data_));
 }
 
 // Operator by operator: what a group makes that others take, or that is returned.

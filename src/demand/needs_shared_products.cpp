@@ -60,6 +60,107 @@ void Needs::share_products(TermId id) {
   }
 }
 
+// Products of sums with one factor may be made of the products of their parts: a + t (b - a) for many t, times w, takes
+// a w and b w, and x (w + a b) takes what x w has made.
+void Needs::share_parts_of_sums() {
+  constexpr size_t most_parts = 8, most_regions = 16;
+  using Key = std::vector<uint64_t>;
+  struct Parts {
+    std::vector<Key> sums;
+    std::map<Key, std::vector<Region>> parts;  // products, by what their key will be
+    std::map<Key, uint32_t> split;             // see Pair
+  };
+  std::map<Key, Parts> by_other;  // by all of the key but the sum
+  for (const auto& [key, pair] : pairs_) {
+    if (pair.alike || pair.regions.empty() || pair.regions.size() > most_regions) continue;
+    for (const size_t side : {0, 1}) {
+      const uint64_t id = key[side], other = key[1 - side];
+      if (id == UINT64_MAX || term(TermId(id)).kind != TermKind::sum) continue;
+      const Term& sum = term(TermId(id));
+      if (sum.args.size() > most_parts) continue;
+      const uint32_t own = sum.rank, first = side == 0 ? 0 : pair.split;
+      const uint32_t rest_first = side == 0 ? pair.split : 0;
+      const uint32_t size = uint32_t(pair.regions[0].box.size());
+      std::vector<Form> rest, at;
+      for (uint32_t c = 0; c < size - own; ++c) rest.push_back(Form::variable(rest_first + c));
+      for (uint32_t c = 0; c < own; ++c) at.push_back(Form::variable(first + c));
+      std::map<Key, std::vector<Region>> made;
+      std::map<Key, uint32_t> split;
+      bool all = true;
+      for (const Argument& arg : std::vector<Argument>(sum.args)) {
+        if (!algebra_.reads_data(arg.value)) continue;
+        all = all && arg.value.is_element() && arg.value.term != other;
+        if (!all) break;
+        std::vector<Form> forms;
+        algebra_.box = pair.regions[0].box;
+        for (const Form& form : arg.value.at) forms.push_back(atoms_.compose(form, at, {}));
+        const uint32_t rank = uint32_t(forms.size());
+        const bool is_first = arg.value.term < other;
+        forms.insert(is_first ? forms.end() : forms.begin(), rest.begin(), rest.end());
+        Key part = key;
+        part[0] = is_first ? arg.value.term : other;
+        part[1] = is_first ? other : arg.value.term;
+        split[part] = is_first ? rank : uint32_t(rest.size());
+        for (const Region& region : pair.regions)
+          for (Region& mapped : index::image(region, forms, atoms_)) {
+            all = all && mapped.samples.empty();  // of different draws only the most are counted
+            insert(made[part], std::move(mapped));
+          }
+        all = all && !made[part].empty();
+      }
+      if (!all || made.empty()) continue;
+      Key rest_key = key;
+      rest_key[0] = other;
+      rest_key[1] = side;
+      Parts& parts = by_other[rest_key];
+      parts.sums.push_back(key);
+      for (auto& [part, regions] : made)
+        for (Region& region : regions) insert(parts.parts[part], std::move(region));
+      parts.split.insert(split.begin(), split.end());
+    }
+  }
+  for (auto& [other, group] : by_other) {
+    double together = 0, apart = 0;
+    for (const Key& sum : group.sums) {
+      const auto found = pairs_.find(sum);
+      if (found != pairs_.end()) together += std::min<double>(count(found->second.regions), found->second.points);
+    }
+    for (const auto& [part, regions] : group.parts) {
+      std::vector<Region> all = regions;
+      const auto made = pairs_.find(part);
+      if (made != pairs_.end())
+        for (const Region& region : made->second.regions) insert(all, region);
+      apart += count(all) - (made == pairs_.end() ? 0.0 : double(count(made->second.regions)));
+    }
+    if (apart >= together) continue;
+    TermId owner = no_term;
+    Pair like;
+    for (const Key& sum : group.sums) {
+      const auto found = pairs_.find(sum);
+      if (found == pairs_.end()) continue;
+      if (owner == no_term) {
+        owner = found->second.owner;
+        like = found->second;
+      }
+      link(owner, found->second.owner, Link::Kind::chain);
+      pairs_.erase(found);
+    }
+    for (auto& [part, regions] : group.parts) {
+      const auto [at, added] = pairs_.try_emplace(part, like);
+      if (added) {
+        at->second.regions.clear();
+        at->second.points = 0;
+        at->second.split = group.split[part];
+      }
+      at->second.one_owner = false;
+      for (Region& region : regions) {
+        at->second.points += index::count(region, atoms_, data_);
+        insert(at->second.regions, std::move(region));
+      }
+    }
+  }
+}
+
 std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
   std::vector<bool> stood_for(body.size(), false);
   const auto points = [&](const Case& one) {

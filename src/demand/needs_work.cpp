@@ -423,7 +423,9 @@ std::optional<Needs::Way> Needs::branch(const Value& truth) {
 }
 
 bool Needs::is_mixed(const Value& value) const {
-  return value.is_element() && term(value.term).kind == TermKind::array && term(value.term).reads_data;
+  if (!value.is_element()) return false;
+  const Term& made = term(value.term);
+  return made.may_repeat || (made.kind == TermKind::array && made.reads_data && !made.all_different);
 }
 
 // Of several factors that data tell, none has all the coordinates.

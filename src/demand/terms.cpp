@@ -331,6 +331,9 @@ TermId Terms::add(Term term) {
                    term.kind == TermKind::carried || !std::isfinite(term.number);
   for (const Argument& arg : term.args) term.infinite |= !vanishes && may_be_infinite(arg.value);
   for (const Case& one : term.body) term.infinite |= may_be_infinite(one.value);
+  const auto repeats = [&](const Value& value) { return value.is_element() && terms_[value.term].may_repeat; };
+  for (const Argument& arg : term.args) term.may_repeat |= repeats(arg.value);
+  for (const Case& one : term.body) term.may_repeat |= repeats(one.value);
   if (term.reads_data && term.salt == loops::none) term.salt = salt_;
   term.statement = statement_;
   terms_.push_back(std::move(term));

@@ -97,6 +97,9 @@ struct Term {
   DType width = DType::f32;                         // the narrowest type that holds its values
   bool reads_data = false;                          // depends on what is not known before the program runs
   bool infinite = false;                            // may be an infinity that the program spells
+  bool all_different = false;                       // array: no two of its elements are made in the same way
+  bool may_repeat = false;                          // its elements, or what they are made of, are read by data, of an
+                                                    // array with equal ones: what is made of them counts nothing
   loops::ArrayId array = loops::none;               // input; opaque, scatter: whose statement it is
   uint32_t rank = 0;                                // coordinates
   double number = 0;                                // sum, product

@@ -214,7 +214,7 @@ TEST(NormalProgram, PlacesAreRoundedAsTheProgramSays) {
   })");
 }
 
-// An elimination that picks its rows has more cases than are told apart: it ends soon, and says what it gave up.
+// An elimination that picks its rows has elements of which data tell what they are: it ends soon, and says so.
 TEST(NormalProgram, EliminationsEndSoon) {
   const std::string text = R"(program p(a: f32[6, 6]) -> (y) {
     y: f32[6, 6] = repeat step in 6 carry (last = a) {
@@ -228,7 +228,7 @@ TEST(NormalProgram, EliminationsEndSoon) {
   const Checked checked = expect_same(text);
   EXPECT_TRUE(checked.is_spelled);
   const loops::Program program = program_of(text);
-  EXPECT_FALSE(normal_form(program).given_up.empty());
+  EXPECT_FALSE(analyze(program).given_up.empty());
 }
 
 // Positions count in the order of the statement, whatever order the body reads in.
