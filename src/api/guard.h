@@ -31,19 +31,20 @@ auto without_exceptions(const Work& work) -> decltype(work()) {
   }
 }
 
-// The result of `work`, a function that gives a Result or a Status; on a stack that is large enough for any program.
+// The result of `work`, a function that gives a Result or a Status; on a thread that is fit for any program.
 // Throws only if there is no memory for the words of an Error.
 template <class Work>
 auto guarded(const Work& work) -> decltype(work()) {
   if (is_on_large_stack()) return without_exceptions(work);
   std::optional<decltype(work())> result;
-  run_on_large_stack([&] {
+  const bool done = run_on_large_stack([&] {
     try {
       result.emplace(without_exceptions(work));
     } catch (...) {
       result.reset();
     }
   });
+  if (!done) return Error{ErrorCode::limit, "no thread can be started", "raise the limit of processes (ulimit -u)", {}};
   if (!result) throw std::bad_alloc();
   return std::move(*result);
 }

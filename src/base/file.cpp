@@ -21,6 +21,7 @@
 
 #include "base/descriptor.h"
 #include "base/stream.h"
+#include "base/temporary_folder.h"
 
 namespace lightline {
 namespace {
@@ -145,22 +146,14 @@ Status write_in_place(const std::string& path, std::string_view content) {
   return Ok{};
 }
 
-struct TemporaryFile {
-  std::string path;
-  bool renamed = false;
-  ~TemporaryFile() {
-    if (!path.empty() && !renamed) ::unlink(path.c_str());
-  }
-};
-
-Result<int> create_beside(const std::string& target, TemporaryFile& temporary) {
+Result<int> create_beside(const std::string& target, TemporaryPath& temporary) {
   static std::atomic<uint32_t> counter{0};
   const std::string directory = target.substr(0, target.rfind('/') + 1);
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string candidate = fmt::format("{}.lightline-{}-{}.tmp", directory, ::getpid(), counter++);
     const int fd = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) {
-      temporary.path = std::move(candidate);
+      temporary = TemporaryPath(std::move(candidate));
       return fd;
     }
     if (errno != EEXIST) break;
@@ -178,7 +171,7 @@ Status write_atomically(const std::string& path, std::string_view content) {
     // Through a symbolic link, the file it points to is replaced, not the link.
     if (std::string real = real_path(path); !real.empty()) target = std::move(real);
   }
-  TemporaryFile temporary;
+  TemporaryPath temporary;
   LL_TRY(const int fd, create_beside(target, temporary));
   Descriptor file(fd);
   LL_DO(write_all(file.get(), content, path));
@@ -186,9 +179,8 @@ Status write_atomically(const std::string& path, std::string_view content) {
     return file_error("write", errno, path, "check the file's permissions");
   if (::fsync(file.get()) != 0 || !file.close())
     return file_error("write", errno, path, "check the free space of the disk");
-  if (::rename(temporary.path.c_str(), target.c_str()) != 0)
+  if (::rename(temporary.path().c_str(), target.c_str()) != 0)
     return file_error("replace", errno, path, "check the directory's permissions");
-  temporary.renamed = true;
   return Ok{};
 }
 

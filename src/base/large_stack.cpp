@@ -1,8 +1,10 @@
 #include "base/large_stack.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <cfenv>
 #include <cstddef>
 
 namespace lightline {
@@ -39,7 +41,10 @@ class Stack {
 };
 
 void* run(void* work) {
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", locale_t{});
   on_large_stack = true;
+  if (plain != locale_t{}) uselocale(plain);
+  std::fesetenv(FE_DFL_ENV);
   (*static_cast<const std::function<void()>*>(work))();
   return nullptr;
 }
@@ -51,18 +56,23 @@ bool run_on(const Stack& stack, const std::function<void()>& work) {
   const bool started = pthread_attr_setstack(&attributes, stack.first(), stack.size()) == 0 &&
                        pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) == 0;
   pthread_attr_destroy(&attributes);
-  if (started) pthread_join(thread, nullptr);
-  return started;
+  if (!started) return false;
+  // The stack must not go before the thread, even if the caller is cancelled.
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_join(thread, nullptr);
+  pthread_setcancelstate(before, nullptr);
+  return true;
 }
 
 }  // namespace
 
 bool is_on_large_stack() { return on_large_stack; }
 
-void run_on_large_stack(const std::function<void()>& work) {
+bool run_on_large_stack(const std::function<void()>& work) {
   for (size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4)
-    if (run_on(Stack(bytes), work)) return;
-  work();
+    if (run_on(Stack(bytes), work)) return true;
+  return false;
 }
 
 }  // namespace lightline

@@ -1,5 +1,5 @@
-// Recursion over programs goes as deep as programs are long: it runs on a stack that is large enough for that, whatever
-// stack the caller has.
+// A thread on which the library works for its callers, whatever they are like: with a stack that is large enough for
+// recursion over any program, the C locale, and the default modes of floating-point arithmetic.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 namespace lightline {
 
 bool is_on_large_stack();
-// Runs `work`, which throws nothing, on a thread with a large stack, and waits for it; here if there can be no such
-// thread. Only the pages that are used take memory.
-void run_on_large_stack(const std::function<void()>& work);
+// Runs `work`, which throws nothing, on such a thread, and waits for it. Of the stack only the pages that are used take
+// memory. Returns false if there can be no thread: nothing was done then.
+bool run_on_large_stack(const std::function<void()>& work);
 
 }  // namespace lightline

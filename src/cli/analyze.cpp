@@ -55,7 +55,7 @@ int analyze(const Options& options) {
   const Status status = api::for_each_program(options.file, form_of(options.form), visit);
   if (!status.ok()) return report_error(status.error());
   if (bad > 0) note(fmt::format("{} programs could not be analysed", bad));
-  return exit_ok;
+  return bad == 0 ? exit_ok : exit_negative;
 }
 
 }  // namespace

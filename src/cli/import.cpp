@@ -47,7 +47,9 @@ int import_corpus(const Options& options) {
   const Status status = api::for_each_program(options.file, form_of(options.form), visit);
   if (!status.ok()) return report_error(status.error());
   if (options.stats) print_stats(stats, options.file, options);
-  return options.output.empty() ? exit_ok : write_lines(options.output, lines);
+  if (!options.output.empty())
+    if (const int code = write_lines(options.output, lines); code != exit_ok) return code;
+  return stats.imported == stats.programs ? exit_ok : exit_negative;
 }
 
 int import_one(const Options& options) {

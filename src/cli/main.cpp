@@ -1,9 +1,11 @@
 // The command line: parses, dispatches to one subcommand, and turns every failure into an exit code.
+#include <pthread.h>
 #include <signal.h>
 
 #include <cstdio>
 
 #include "api/guard.h"
+#include "base/temporary_folder.h"
 #include "cli/cli.h"
 
 namespace lightline::cli {
@@ -37,11 +39,37 @@ int parse_and_run(int argc, char** argv) {
   return code.ok() ? *code : report_error(code.error());
 }
 
+// A signal that ends the program takes temporary files with it: a thread waits for one. Signals that are ignored stay so.
+void clean_up_on_signals() {
+  static sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) sigaddset(&ends, signal);
+  }
+  sigset_t before;
+  if (pthread_sigmask(SIG_BLOCK, &ends, &before) != 0) return;
+  const auto wait = [](void*) -> void* {
+    int signal = 0;
+    if (sigwait(&ends, &signal) != 0) return nullptr;
+    remove_temporary_paths();
+    pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+    raise(signal);
+    return nullptr;
+  };
+  pthread_t waiting{};
+  if (pthread_create(&waiting, nullptr, wait, nullptr) == 0)
+    pthread_detach(waiting);
+  else
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 }  // namespace lightline::cli
 
 int main(int argc, char** argv) {
   using namespace lightline;
+  cli::clean_up_on_signals();
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, like one on a full disk
   const auto code = api::guarded([&]() -> Result<int> {
     const int worst = cli::parse_and_run(argc, argv);

@@ -5,6 +5,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "demand/terms.h"
@@ -62,7 +64,7 @@ class Algebra {
   std::vector<std::string> given_up;  // what was beyond it
 
   // The narrowest type that holds what a term is, if those are whole numbers.
-  std::optional<DType> whole_width(const Term& term) const { return whole_numbers(bounds_of(term, 0)); }
+  std::optional<DType> whole_width(const Term& term) const { return whole_numbers(bounds_of(term)); }
 
  private:
   using F = loops::Function;
@@ -94,10 +96,10 @@ class Algebra {
     double least = -INFINITY, greatest = INFINITY;
     bool whole = false;  // always a whole number
   };
-  Bounds bounds_of(const Value& value, int depth = 0) const;
-  Bounds bounds_of(const Term& term, int depth) const;
-  Bounds bounds_of(F function, std::span<const Argument> args, int depth = 0) const;
-  Bounds bounds_of_sum(std::span<const Argument> args, double number, int depth = 0) const;
+  Bounds bounds_of(const Value& value) const;
+  Bounds bounds_of(const Term& term) const;
+  Bounds bounds_of(F function, std::span<const Argument> args) const;
+  Bounds bounds_of_sum(std::span<const Argument> args, double number) const;
   static std::optional<DType> whole_numbers(const Bounds& bounds);  // the narrowest type that holds them, if whole
   Value element_of(F function, std::span<const Value* const> args, DType type, DType result);
   // A truth that is a formula of indices but no comparison of forms: tried point by point.
@@ -111,6 +113,7 @@ class Algebra {
 
   Terms& terms_;
   Atoms& atoms_;
+  mutable std::unordered_map<TermId, Bounds> known_bounds_;
 };
 
 // The position as a value, if it is one: a number too, if it is an integer over a small power of two.

@@ -9,12 +9,13 @@ namespace lightline::demand {
 using loops::Function;
 
 // Numbers between the least and the greatest that there are.
-Algebra::Bounds Algebra::bounds_of(const Value& value, int depth) const {
-  constexpr int most_depth = 8;
+Algebra::Bounds Algebra::bounds_of(const Value& value) const {
   if (value.is_number()) return {value.number, value.number, value.number == std::floor(value.number)};
   if (!value.is_element()) return {};
   const Term& term = terms_[value.term];
-  Bounds bounds = depth < most_depth ? bounds_of(term, depth + 1) : Bounds{};
+  auto known = known_bounds_.find(value.term);
+  if (known == known_bounds_.end()) known = known_bounds_.emplace(value.term, bounds_of(term)).first;
+  Bounds bounds = known->second;
   if (term.kind == TermKind::product && term.number != 1) return bounds;  // its width is that of what is multiplied
   if (value.width == DType::boolean || is_integer(value.width)) {
     const IntegerLimits limits = value.width == DType::boolean ? IntegerLimits{0, 1} : integer_limits(value.width);
@@ -23,15 +24,15 @@ Algebra::Bounds Algebra::bounds_of(const Value& value, int depth) const {
   return bounds;
 }
 
-Algebra::Bounds Algebra::bounds_of(const Term& term, int depth) const {
+Algebra::Bounds Algebra::bounds_of(const Term& term) const {
   switch (term.kind) {
-    case TermKind::call: return bounds_of(term.function, term.args, depth);
-    case TermKind::sum: return is_float(term.type) ? bounds_of_sum(term.args, term.number, depth) : Bounds{};
+    case TermKind::call: return bounds_of(term.function, term.args);
+    case TermKind::sum: return is_float(term.type) ? bounds_of_sum(term.args, term.number) : Bounds{};
     case TermKind::product: {
       if (!is_float(term.type)) return {};
       Bounds all{term.number, term.number, term.number == std::floor(term.number)};
       for (const Argument& arg : term.args) {
-        const Bounds one = bounds_of(arg.value, depth);
+        const Bounds one = bounds_of(arg.value);
         all.whole = all.whole && one.whole;
         if (!std::isfinite(one.least) || !std::isfinite(one.greatest) || !std::isfinite(all.least)) {
           all.least = -INFINITY;
@@ -55,10 +56,10 @@ Algebra::Bounds Algebra::bounds_of(const Term& term, int depth) const {
   }
 }
 
-Algebra::Bounds Algebra::bounds_of_sum(std::span<const Argument> args, double number, int depth) const {
+Algebra::Bounds Algebra::bounds_of_sum(std::span<const Argument> args, double number) const {
   Bounds all{number, number, number == std::floor(number)};
   for (const Argument& arg : args) {
-    const Bounds one = bounds_of(arg.value, depth);
+    const Bounds one = bounds_of(arg.value);
     all.least += arg.factor * (arg.factor < 0 ? one.greatest : one.least);
     all.greatest += arg.factor * (arg.factor < 0 ? one.least : one.greatest);
     all.whole = all.whole && one.whole && arg.factor == std::floor(arg.factor);
@@ -66,13 +67,13 @@ Algebra::Bounds Algebra::bounds_of_sum(std::span<const Argument> args, double nu
   return all;
 }
 
-Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> args, int depth) const {
+Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> args) const {
   switch (function) {
     case Function::floor:
     case Function::ceil:
     case Function::round:
     case Function::trunc: {
-      const Bounds inner = bounds_of(args[0].value, depth);
+      const Bounds inner = bounds_of(args[0].value);
       const auto rounded = [&](double number) {
         if (function == Function::floor) return std::floor(number);
         if (function == Function::ceil) return std::ceil(number);
@@ -86,13 +87,13 @@ Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> 
     case Function::cos:
     case Function::erf: return {-1, 1, false};
     case Function::copysign: {
-      const Bounds size = bounds_of(args[0].value, depth);
+      const Bounds size = bounds_of(args[0].value);
       const double most = std::max(std::abs(size.least), std::abs(size.greatest));
       return {-most, most, size.whole};
     }
     case Function::shr:
     case Function::div: {
-      const Bounds inner = bounds_of(args[0].value, depth);
+      const Bounds inner = bounds_of(args[0].value);
       const Value& by = args[1].value;
       const bool shift = function == Function::shr;
       if (!by.is_number() || !inner.whole || by.number < (shift ? 0 : 1) || (shift && by.number > 31)) return {};
@@ -100,7 +101,7 @@ Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> 
       return {std::floor(inner.least / size), std::floor(inner.greatest / size), true};
     }
     case Function::select: {
-      const Bounds a = bounds_of(args[1].value, depth), b = bounds_of(args[2].value, depth);
+      const Bounds a = bounds_of(args[1].value), b = bounds_of(args[2].value);
       return {std::min(a.least, b.least), std::max(a.greatest, b.greatest), a.whole && b.whole};
     }
     case Function::bitand_:  // no bits but those of a number
@@ -111,13 +112,13 @@ Algebra::Bounds Algebra::bounds_of(Function function, std::span<const Argument> 
     case Function::remainder: {
       const Value& by = args[1].value;
       if (!by.is_number() || by.number < 1 || by.number != std::floor(by.number)) return {};
-      return bounds_of(args[0].value, depth).whole ? Bounds{0, by.number - 1, true} : Bounds{0, by.number, false};
+      return bounds_of(args[0].value).whole ? Bounds{0, by.number - 1, true} : Bounds{0, by.number, false};
     }
     case Function::min:
     case Function::max:
     case Function::fmin:
     case Function::fmax: {
-      const Bounds a = bounds_of(args[0].value, depth), b = bounds_of(args[1].value, depth);
+      const Bounds a = bounds_of(args[0].value), b = bounds_of(args[1].value);
       const bool whole = a.whole && b.whole;
       return function == Function::min || function == Function::fmin
                  ? Bounds{std::min(a.least, b.least), std::min(a.greatest, b.greatest), whole}

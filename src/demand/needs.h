@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "demand/inner_sums.h"
 #include "demand/normal_form.h"
 #include "demand/pairs.h"
 #include "demand/region_lists.h"
@@ -336,32 +337,11 @@ class Needs {
   double products_apart(const std::vector<Value>& sums, const Region& region);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: sums of products that need not be made.
-  struct InnerSum {
-    TermId made = no_term;  // who makes its products
-    Value value;
-    std::vector<Value> beside;  // what it is multiplied by
-  };
-  struct InnerSums {
-    std::vector<InnerSum> found;
-    std::vector<Value> plain;   // what is added to them
-    std::vector<Value> beside;  // on the way
-    TermId sum = no_term;
-    bool cut = false;  // there are more
-  };
-  struct Without {
-    double products = 0;  // of the sum that reads another, with the factors of that one in its place
-    double more = 0;      // than with that one
-    bool plain = true;    // something else is added that has as many elements
-    bool known = true;
-    bool shared = false;  // other sums have factors in common with both
-  };
   bool inner_sums(const Value& value, InnerSums& inner);
   bool reads_linearly(const Value& value, TermId id);
   std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
   double steps_beside(const Network& network, size_t a, size_t b);
   void try_without(const Network& network, TermId owner);
-  using Source = std::pair<TermId, uint64_t>;  // with coordinates
-  using Sources = std::vector<Source>;         // sorted, each once
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
   double products_inside_factors(TermId id) const;
@@ -417,7 +397,11 @@ class Needs {
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
   void take_pairs_from_chains();
+  std::optional<std::map<PairKey, PartOfSum>> parts_of_pair(const PairKey& key, const Pair& pair, size_t side);
+  double products_by_way_of(const PairKey& key, TermId sum, const Value& part);
+  bool adds_sums_of_products(TermId id) const;
   void share_parts_of_sums();
+  void take_apart(SharedParts& group);
   void fold_pairs();
 
   NormalForm& form_;
@@ -463,7 +447,8 @@ class Needs {
   index::Losses losses_noted_{};
   std::vector<const loops::Statement*> statements_;
   std::vector<size_t> loop_at_;  // by last term of its body
-  std::map<std::vector<uint64_t>, Pair> pairs_;
+  std::map<PairKey, Pair> pairs_;
+  std::map<PairKey, std::vector<Network>> sums_met_;  // pairs of a sum that has sums of products among its parts
   struct PricedChain {
     Network network;
     TermId owner = no_term;

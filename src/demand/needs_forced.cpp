@@ -195,7 +195,7 @@ void Needs::try_without(const Network& network, TermId owner) {
 
 // What a term is made of, linearly, down to what is not linear, each with the coordinates that it has of the term's;
 // without what has none. More than are kept stand for all.
-const Needs::Sources& Needs::linear_sources(TermId id) {
+const Sources& Needs::linear_sources(TermId id) {
   constexpr size_t most_sources = 64;
   const auto [known, added] = linear_sources_.try_emplace(id);
   if (!added) return known->second;

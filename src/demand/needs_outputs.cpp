@@ -38,6 +38,7 @@ void Needs::need_outputs() {
   std::map<ArrayId, double> written;  // elements of arrays
   const bool unwritten = has_unwritten_memory();
   double unknown_bytes = 0;  // of an array of which nothing is known: it may be one of the others
+  uint32_t unknown_group = loops::none;
   for (size_t i = 0; i < returned.size(); ++i) {
     const auto [output, points] = returned[i];
     const DType type = program.arrays[output->array].dtype;
@@ -103,7 +104,10 @@ void Needs::need_outputs() {
     }
     // All of an array is written, also where it is not known what.
     const bool dense = view[output->array] == nullptr && output->replaces == loops::none && !unwritten;
-    if (dense && form_.arrays[output->array].empty()) unknown_bytes = std::max(unknown_bytes, bytes_of(type, points));
+    if (dense && form_.arrays[output->array].empty() && bytes_of(type, points) > unknown_bytes) {
+      unknown_bytes = bytes_of(type, points);
+      unknown_group = form_.groups[output->array];
+    }
     if (!fresh) continue;
     if (dense) own = points;
     // Views of one array are written once.
@@ -115,7 +119,9 @@ void Needs::need_outputs() {
     output_bytes += bytes_of(type, own);
     if (tier_ == Tier::unfused) returned_bytes_[form_.groups[storage(output->array)]] += bytes_of(type, own);
   }
-  output_bytes = std::max(output_bytes, unknown_bytes);
+  if (unknown_bytes <= output_bytes) return;
+  returned_bytes_[unknown_group] += unknown_bytes - output_bytes;
+  output_bytes = unknown_bytes;
 }
 
 // Element by element, as far as is known.

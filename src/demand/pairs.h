@@ -1,6 +1,8 @@
 // Products of two elements, which several sums may have in common.
 #pragma once
 
+#include <limits>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +27,20 @@ struct Pair {
   double owner_share = 1;
   bool one_owner = true;
   double products = 0;  // once all are known
+};
+
+using PairKey = std::vector<uint64_t>;  // both terms, then what tells kinds of products apart
+
+struct PartOfSum {
+  std::vector<Region> regions;                             // its products, in the coordinates of both factors
+  uint32_t split = 0;                                      // see Pair
+  double chain = std::numeric_limits<double>::infinity();  // products, if what it is made of meets the factor instead
+};
+
+// The sums that one factor is multiplied by, with the products of their parts
+struct SharedParts {
+  std::vector<PairKey> sums;
+  std::map<PairKey, PartOfSum> parts;  // by the key of their products
 };
 
 // Products of one sum that have a term in common

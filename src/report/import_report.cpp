@@ -58,30 +58,31 @@ std::string to_text(const ImportStats& stats, const std::string& file, const std
       fmt::format("{} ({} form): {} of {} programs imported\n", file, form, stats.imported, stats.programs);
   text += fmt::format("{} operator calls, {} distinct operators, {:.2f} % of the calls defined; {} statements\n",
                       defined + unknown, stats.calls.size() + stats.not_executable.size(), share, stats.statements);
-  text += unknown == 0 ? "no opaque operators\n"
-                       : fmt::format("{} calls of {} opaque operators\n", unknown, stats.not_executable.size());
-  text += counted(stats.not_executable, "opaque", 100);
+  text += unknown == 0
+              ? "all operators can be run\n"
+              : fmt::format("{} calls of {} operators that can not be run\n", unknown, stats.not_executable.size());
+  text += counted(stats.not_executable, "not executable", 100);
   text += counted(stats.calls, "operator", 40);
   for (const std::string& failure : stats.failures) text += fmt::format("failed: {}\n", failure);
   return text;
 }
 
 std::string to_json(const ImportStats& stats, const std::string& file, const std::string& form) {
-  Json json = document("lightline.import_stats", 1);
+  Json json = document("lightline.import_stats", 2);
   json["file"] = file;
   json["form"] = form;
   json["programs"] = stats.programs;
   json["imported"] = stats.imported;
   json["statements"] = stats.statements;
   json["calls"] = stats.calls;
-  json["opaque"] = stats.not_executable;
+  json["not_executable"] = stats.not_executable;
   json["failures"] = stats.failures;
   return to_text(json);
 }
 
 std::string import_line(const frontend::CorpusEntry& entry, const Imported& imported, bool with_loops) {
   const ops::Lowered* lowered = imported.lowered;
-  Json json = document("lightline.import", 1);
+  Json json = document("lightline.import", 2);
   json["program"] = entry.name;
   json["ok"] = lowered != nullptr;
   if (lowered != nullptr) {
@@ -89,7 +90,7 @@ std::string import_line(const frontend::CorpusEntry& entry, const Imported& impo
     json["outputs"] = lowered->program.outputs.size();
     json["statements"] = lowered->program.statements.size();
     json["ops"] = lowered->calls;
-    json["opaque"] = lowered->not_executable;
+    json["not_executable"] = lowered->not_executable;
     json["assumptions"] = lowered->assumptions;
     if (with_loops) json["loops"] = loops::print(lowered->program);
   } else {

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cfenv>
 #include <filesystem>
 #include <stdexcept>
 
@@ -95,6 +98,46 @@ TEST(Api, LongProgramsNeedNoLargeStack) {
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&small);
   EXPECT_TRUE(done);
+}
+
+// Whatever the caller has set for itself.
+TEST(Api, CallsHaveTheirOwnModesOfArithmetic) {
+  std::fesetround(FE_UPWARD);
+  int inside = -1;
+  const Status done = guarded([&]() -> Status {
+    inside = std::fegetround();
+    return Ok{};
+  });
+  const int outside = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_TRUE(done.ok());
+  EXPECT_EQ(inside, FE_TONEAREST);
+  EXPECT_EQ(outside, FE_UPWARD);
+}
+
+// A caller that is cancelled while it waits: the call ends first.
+TEST(Api, CallsAreNoPointsOfCancellation) {
+  static std::atomic<int> state;
+  state = 0;
+  pthread_t thread{};
+  const auto call = [](void*) -> void* {
+    const Status done = guarded([]() -> Status {
+      state = 1;
+      usleep(200000);
+      state = 2;
+      return Ok{};
+    });
+    pthread_testcancel();
+    state = done.ok() ? 3 : 4;
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, nullptr, call, nullptr), 0);
+  while (state == 0) usleep(1000);
+  pthread_cancel(thread);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(state, 2);
 }
 
 TEST(Api, AnAnalysisOutlivesTheProgramItCameFrom) {

@@ -102,7 +102,7 @@ def imported(path: Path, *options: str) -> dict[str, Any]:
     command = [BINARY, "import", str(path), "--stats", "--json", *options]
     stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert stats["imported"] == stats["programs"] == 1, stats
-    assert not stats["opaque"]
+    assert not stats["not_executable"]
     return stats
 
 

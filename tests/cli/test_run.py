@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -235,3 +238,27 @@ def test_a_file_that_may_not_grow_is_a_write_that_fails(tmp_path: Path) -> None:
     assert result.returncode == 2, result.stderr
     assert result.stderr.startswith(f"{target}: error: can not write the file: File too large\n")
     assert [path.name for path in tmp_path.iterdir()] == ["large.lir"]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_takes_temporary_files_with_it(tmp_path: Path, ending: signal.Signals) -> None:
+    """The program ends by the signal, and nothing is left of a compilation that is under way."""
+    compiler, cache = script(tmp_path / "cc", "sleep 60"), tmp_path / "cache"
+    environment = {**os.environ, "LIGHTLINE_CC": str(compiler), "LIGHTLINE_CACHE": str(cache)}
+    command = [str(BINARY), "run", str(ROOT / "examples/loops/matmul.lir"), "--backend", "c"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        for _ in range(200):
+            if cache.is_dir() and list(cache.iterdir()):
+                break
+            time.sleep(0.05)
+        assert list(cache.iterdir())
+        process.send_signal(ending)
+        assert process.wait(timeout=30) == -ending
+    assert not list(cache.iterdir())
+
+
+def test_a_corpus_with_a_program_that_fails_is_no_success(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"name": "b", "training": {"x": 1}}\n')
+    for command in ("check", "import", "analyze"):
+        assert lightline(command, corpus).returncode == 1, command

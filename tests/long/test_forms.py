@@ -118,7 +118,7 @@ def test_forms_of_a_corpus_agree(corpus: str) -> None:
 def model_files(request: pytest.FixtureRequest) -> tuple[str, dict[str, Path]]:
     try:
         return request.param.name, zoo.captured(request.param)
-    except zoo.NotInstalled as error:
+    except zoo.NotInstalledError as error:
         pytest.skip(f"{request.param.name}: {error}")
 
 

@@ -27,7 +27,7 @@ KEPT = ROOT / ".cache" / "zoo"
 TWO_LAYERS = "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_decoder_layers".split()
 
 
-class NotInstalled(Exception):
+class NotInstalledError(Exception):
     """A model's own package is not here."""
 
 
@@ -180,7 +180,7 @@ def captured(model: Model) -> dict[str, Path]:
         with maker.model():
             module = model.build().eval()
     except ImportError as error:
-        raise NotInstalled(str(error)) from error
+        raise NotInstalledError(str(error)) from error
     with maker.inputs():
         inputs = model.inputs()
     with torch.no_grad():

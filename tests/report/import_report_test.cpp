@@ -24,17 +24,17 @@ TEST(ImportReport, StatisticsAddUp) {
   EXPECT_EQ(to_text(stats, "corpus.jsonl", "core"),
             "corpus.jsonl (core form): 2 of 3 programs imported\n"
             "16 operator calls, 3 distinct operators, 87.50 % of the calls defined; 2 statements\n"
-            "2 calls of 1 opaque operators\n"
+            "2 calls of 1 operators that can not be run\n"
             "\n"
-            "opaque     calls\n"
-            "custom.op      2\n"
+            "not executable  calls\n"
+            "custom.op           2\n"
             "\n"
             "operator  calls\n"
             "relu         10\n"
             "add           4\n"
             "failed: two: no \"such\" thing\n");
   const std::string json = to_json(stats, "corpus.jsonl", "core");
-  expect_document(json, "lightline.import_stats", 1);
+  expect_document(json, "lightline.import_stats", 2);
   EXPECT_EQ(parsed(json)["imported"], 2);
   EXPECT_EQ(parsed(json)["calls"].dump(), R"({"add":4,"relu":10})");
   EXPECT_EQ(parsed(json)["failures"][0], "two: no \"such\" thing");
@@ -44,13 +44,13 @@ TEST(ImportReport, NoCallsAreAllDefined) {
   EXPECT_EQ(to_text(ImportStats{}, "empty.jsonl", "training"),
             "empty.jsonl (training form): 0 of 0 programs imported\n"
             "0 operator calls, 0 distinct operators, 100.00 % of the calls defined; 0 statements\n"
-            "no opaque operators\n");
+            "all operators can be run\n");
 }
 
 TEST(ImportReport, ALineIsOneDocumentOnOneLine) {
   const std::string line = import_line({1, "one\nmore", "", R"("problem":"x","sol_ms":1.5)"}, lowered(), true);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
-  expect_document(line, "lightline.import", 1);
+  expect_document(line, "lightline.import", 2);
   const Json json = parsed(line);
   EXPECT_EQ(json["program"], "one\nmore");
   EXPECT_EQ(json["ok"], true);

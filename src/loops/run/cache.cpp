@@ -120,16 +120,6 @@ Result<TemporaryFolder> temporary_folder() {
   return folder;
 }
 
-// Files that are ours until they are renamed to what others look for: they go if that never happens.
-struct Unfinished {
-  std::string text;
-  std::string binary;
-  ~Unfinished() {
-    std::error_code ignored;
-    for (const std::string& path : {text, binary}) fs::remove_all(path, ignored);
-  }
-};
-
 std::string first_lines(const ProcessResult& result, int count) {
   std::string text = result.output + result.errors;
   while (text.ends_with('\n')) text.pop_back();
@@ -240,13 +230,14 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   }
   static std::atomic<uint64_t> attempts = 0;  // threads of one process compile side by side
   const std::string own = fmt::format("{}/{}.{}.{}", directory, key, getpid(), attempts++);
-  const Unfinished files{own + ".c", own + ".so"};
-  LL_DO(write_file(files.text, source));
-  LL_DO(run_compiler(command, options, files.text, files.binary));
-  chmod(files.binary.c_str(), 0700);
-  if (rename(files.binary.c_str(), library.path.c_str()) != 0)
+  // Ours until they are renamed to what others look for
+  const TemporaryPath text(own + ".c"), binary(own + ".so");
+  LL_DO(write_file(text.path(), source));
+  LL_DO(run_compiler(command, options, text.path(), binary.path()));
+  chmod(binary.path().c_str(), 0700);
+  if (rename(binary.path().c_str(), library.path.c_str()) != 0)
     return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
-  rename(files.text.c_str(), (directory + "/" + key + ".c").c_str());
+  rename(text.path().c_str(), (directory + "/" + key + ".c").c_str());
   if (own_folder) library.remove_after_loading = own_folder->release();
   return library;
 }
