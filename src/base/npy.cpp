@@ -27,8 +27,8 @@ struct Header {
   Shape shape;
 };
 
-// A Python dict of exactly three entries, as numpy.save writes it: {'descr': '<f4', 'fortran_order': False, 'shape':
-// (2, 3), }
+// A Python dict of exactly three entries, as numpy.save writes it:
+// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}

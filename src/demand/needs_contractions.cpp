@@ -340,8 +340,10 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())
       pair.regions.push_back(std::move(region));
   if (tier_ == Tier::unfused) return;
-  for (const Factor* factor : {&first, &second})
-    if (factor->value.is_element() && adds_sums_of_products(factor->value.term)) sums_met_[key].push_back(network);
+  const auto adds_up = [&](const Factor& factor) {
+    return factor.value.is_element() && adds_sums_of_products(factor.value.term);
+  };
+  if (adds_up(first) || adds_up(second)) sums_met_[key].push_back(network);
   // x[i, k] w[k, j] + x[i, k] v[k, j]: by the elements of each and the results that they go into
   const std::vector<Form> coordinates = results_of(network);
   for (const Factor* factor : {&first, &second}) {
