@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/guard.h"
+#include "base/dtype.h"
 #include "base/shown.h"
 #include "demand/normal_program.h"
 #include "machine/catalogue.h"
@@ -102,12 +103,29 @@ Relied values_to_rely_on(const Program& program, bool examples) {
   return relied;
 }
 
+// What the caller asked for and what became of it: an option without effect is said to have none.
+std::vector<std::string> effects_of(const AnalyzeOptions& options, const Program& before, const Relied& relied) {
+  std::vector<std::string> notes;
+  if (!options.retype.empty()) {
+    const auto from = dtype_from_name(options.retype.substr(0, options.retype.find('=')));
+    const bool changes =
+        std::ranges::any_of(before.loops().arrays, [&](const loops::Array& array) { return array.dtype == from; });
+    notes.push_back(changes ? fmt::format("the program is priced as if written with {}", options.retype)
+                            : fmt::format("--retype {} changes nothing: the program has no {} tensors", options.retype,
+                                          name(*from)));
+  }
+  if (options.rely_on_values && !relied.has_examples)
+    notes.emplace_back("--values changes nothing: the program file carries no values of integer inputs");
+  return notes;
+}
+
 }  // namespace
 
 Result<Analysis> analyze(const Program& program, const AnalyzeOptions& options) {
   return guarded([&]() -> Result<Analysis> {
     LL_TRY(const Program retyped, retype(program, options.retype));
     Relied relied = values_to_rely_on(retyped, options.rely_on_values);
+    std::ranges::move(effects_of(options, program, relied), std::back_inserter(relied.notes));
     return Analysis(std::make_shared<Analysis::State>(
         Analysis::State{retyped, options, demand::analyze(retyped.loops(), relied.known, options.demand),
                         relied.has_examples, std::move(relied.notes)}));

@@ -2,15 +2,18 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "api/guard.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/shown.h"
 #include "base/temporary_folder.h"
 #include "base/tensor_io.h"
 #include "frontend/fx/samples.h"
@@ -40,7 +43,7 @@ fs::path clone_folder() {
 std::string python_command(const fs::path& clone) {
   if (const char* given = std::getenv("LIGHTLINE_PYTHON"); given != nullptr && *given != '\0') return given;
   const fs::path own = clone / ".venv" / "bin" / "python";
-  return !clone.empty() && fs::exists(own) ? own.string() : "python3";
+  return !clone.empty() && access(own.c_str(), X_OK) == 0 ? own.string() : "python3";
 }
 
 std::string last_line(const std::string& text) {
@@ -51,11 +54,19 @@ std::string last_line(const std::string& text) {
 }
 
 Error framework_error(const ProcessResult& result, const std::string& file) {
+  if (result.signal != 0)
+    return {ErrorCode::limit,
+            fmt::format("signal {} ({}) ended the framework", result.signal, ::strsignal(result.signal)),
+            "run it again, with more memory or a smaller program",
+            {file}};
   std::string message = last_line(result.errors.empty() ? result.output : result.errors);
   if (message.starts_with("error: ")) message.erase(0, 7);
   const bool missing = message.find("No module named") != std::string::npos;
+  if (message.find("No module named lightline") != std::string::npos ||
+      message.find("No module named 'lightline") != std::string::npos)
+    return {ErrorCode::unsupported, message, "set PYTHONPATH to the folder 'python' of Lightline's sources", {file}};
   return {missing ? ErrorCode::unsupported : ErrorCode::parse,
-          message.empty() ? "the framework could not run the program" : message,
+          message.empty() ? "the framework could not run the program" : shown(message, 500),
           missing ? "install the framework in the Python that LIGHTLINE_PYTHON names" : "",
           {file}};
 }
@@ -72,8 +83,6 @@ Status run_framework(const std::string& file, const ValidateOptions& options, co
   std::vector<std::string> arguments = {python_command(clone),
                                         "-m",
                                         "lightline.validate",
-                                        file,
-                                        folder,
                                         "--scale",
                                         fmt::format("{}", options.scale),
                                         "--seed",
@@ -81,6 +90,7 @@ Status run_framework(const std::string& file, const ValidateOptions& options, co
                                         "--workload",
                                         fmt::format("{}", options.workload)};
   if (options.backward) arguments.push_back("--backward");
+  arguments.insert(arguments.end(), {"--", file, folder});
   LL_TRY(const ProcessResult result, run_process(arguments, process));
   if (result.succeeded()) return Ok{};
   return framework_error(result, file);
@@ -173,12 +183,14 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
 Result<report::ValidateReport> validate_in(const std::string& folder, const std::string& file,
                                            const ValidateOptions& options, const Note& note) {
   LL_DO(run_framework(file, options, folder));
+  if (!file_exists(folder + "/tensors.safetensors"))
+    return Error{ErrorCode::io, "the framework ended without results", "see what LIGHTLINE_PYTHON names", {file}};
   LL_TRY(const NamedTensors tensors, read_tensors(folder + "/tensors.safetensors"));
   report::ValidateReport report;
   report.program = file;
   report.seed = options.seed;
   const bool sample = frontend::is_sample_folder(file);
-  const bool is_jax = fs::exists(folder + "/program_stablehlo.mlir");
+  const bool is_jax = file_exists(folder + "/program_stablehlo.mlir");
   const std::vector<std::string> forms = sample   ? std::vector<std::string>{"text"}
                                          : is_jax ? std::vector<std::string>{"stablehlo"}
                                                   : std::vector<std::string>{"training", "core"};

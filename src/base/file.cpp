@@ -151,9 +151,13 @@ Result<int> create_beside(const std::string& target, TemporaryPath& temporary) {
   const std::string directory = target.substr(0, target.rfind('/') + 1);
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string candidate = fmt::format("{}.lightline-{}-{}.tmp", directory, ::getpid(), counter++);
-    const int fd = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      temporary = TemporaryPath(std::move(candidate));
+    int fd = -1;
+    auto made = TemporaryPath::made(std::move(candidate), [&](const std::string& path) {
+      fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return fd >= 0;
+    });
+    if (made) {
+      temporary = std::move(*made);
       return fd;
     }
     if (errno != EEXIST) break;

@@ -2,6 +2,7 @@
 
 #include <locale.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <cfenv>
@@ -44,6 +45,10 @@ void* run(void* work) {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", locale_t{});
   on_large_stack = true;
   if (plain != locale_t{}) uselocale(plain);
+  sigset_t file_size;  // a file that may not grow is a write that fails, like one on a full disk
+  sigemptyset(&file_size);
+  sigaddset(&file_size, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &file_size, nullptr);
   std::fesetenv(FE_DFL_ENV);
   (*static_cast<const std::function<void()>*>(work))();
   return nullptr;

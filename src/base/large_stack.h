@@ -1,5 +1,5 @@
 // A thread on which the library works for its callers, whatever they are like: with a stack that is large enough for
-// recursion over any program, the C locale, and the default modes of floating-point arithmetic.
+// recursion over any program, the C locale, the default modes of floating-point arithmetic, and no SIGXFSZ.
 #pragma once
 
 #include <functional>

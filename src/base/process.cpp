@@ -13,9 +13,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <set>
 
 #include "base/descriptor.h"
 #include "base/process_supervisor.h"
@@ -198,10 +202,28 @@ pid_t fork_unnoticed() {
   return pid_t(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
 }
 
+// All programs that run now. Never destroyed: threads may still look at it while we end.
+struct Running {
+  std::mutex mutex;
+  std::condition_variable less;
+  size_t count = 0;
+  std::set<int> sockets;  // to their supervisors
+  bool ending = false;
+};
+Running& running() {
+  static auto* const all = new Running;
+  return *all;
+}
+
+[[noreturn]] void wait_for_our_end() {
+  for (;;) pause();
+}
+
 // Its end, whether wanted or by an exception, ends the program: closing the socket is what the supervisor waits for.
 class SupervisorProcess {
  public:
   SupervisorProcess(SupervisorPlan& plan, Descriptor socket) : socket_(std::move(socket)) {
+    note_start();
     // A handler of ours must not run in the fork, and no signal may end the supervisor: those that the C library keeps
     // for itself, and leaves out of its own sets, neither.
     constexpr uint64_t all = UINT64_MAX;
@@ -222,16 +244,44 @@ class SupervisorProcess {
   pid_t pid() const { return pid_; }  // its own until wait()
   void send(int signal) const { kill(pid_, signal); }
   void wait() {
-    socket_.close();
+    if (is_over_) return;
+    is_over_ = true;
+    close_socket();
     while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
     }
     pid_ = -1;
+    note_end();
   }
 
  private:
+  void note_start() {
+    std::unique_lock lock(running().mutex);
+    if (running().ending) {
+      lock.unlock();
+      wait_for_our_end();
+    }
+    ++running().count;
+    running().sockets.insert(socket_.get());
+  }
+  // Together: its number may soon name something else.
+  void close_socket() {
+    const std::lock_guard lock(running().mutex);
+    running().sockets.erase(socket_.get());
+    socket_.close();
+  }
+  void note_end() {
+    std::unique_lock lock(running().mutex);
+    --running().count;
+    running().less.notify_all();
+    if (!running().ending) return;
+    lock.unlock();
+    wait_for_our_end();
+  }
+
   Descriptor socket_;
   pid_t pid_ = -1;
   int error_ = 0;
+  bool is_over_ = false;
 };
 
 struct Stream {
@@ -340,6 +390,13 @@ Error failure(const SupervisorReport& report, const std::string& program, const 
 }
 
 }  // namespace
+
+void end_all_processes() {
+  std::unique_lock lock(running().mutex);
+  running().ending = true;
+  for (const int socket : running().sockets) shutdown(socket, SHUT_WR);
+  running().less.wait_for(lock, std::chrono::seconds(2), [] { return running().count == 0; });
+}
 
 Result<ProcessResult> run_process(const Words& command, const ProcessOptions& options) {
   LL_DO(check(command, options));

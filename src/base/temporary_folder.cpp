@@ -33,6 +33,15 @@ TemporaryPath::TemporaryPath(std::string path) : path_(std::move(path)) {
   paths().list.insert(path_);
 }
 
+std::optional<TemporaryPath> TemporaryPath::made(std::string path, const std::function<bool(std::string&)>& make) {
+  const std::lock_guard lock(paths().mutex);
+  if (!make(path)) return std::nullopt;
+  paths().list.insert(path);
+  TemporaryPath result;
+  result.path_ = std::move(path);
+  return result;
+}
+
 TemporaryPath::~TemporaryPath() {
   if (path_.empty()) return;
   std::error_code ignored;
@@ -46,17 +55,20 @@ std::string TemporaryPath::release() {
 }
 
 void remove_temporary_paths() {
-  const std::lock_guard lock(paths().mutex);
+  paths().mutex.lock();  // for ever
   std::error_code ignored;
   for (const std::string& path : paths().list) std::filesystem::remove_all(path, ignored);
 }
 
 Result<TemporaryFolder> TemporaryFolder::make() {
-  const char* parent = std::getenv("TMPDIR");
-  std::string path = (parent != nullptr && *parent != '\0' ? std::string(parent) : "/tmp") + "/lightline-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr)
-    return Error{ErrorCode::io, fmt::format("no temporary folder: '{}' can not be made", path), "check TMPDIR", {}};
-  return TemporaryFolder(std::move(path));
+  const char* given = std::getenv("TMPDIR");
+  const std::filesystem::path parent = given != nullptr && *given != '\0' ? given : "/tmp";
+  std::error_code ignored;  // absolute: a name that begins with a dash would be an option of who gets it
+  const std::string pattern = (std::filesystem::absolute(parent, ignored) / "lightline-XXXXXX").string();
+  auto folder = TemporaryPath::made(pattern, [](std::string& path) { return mkdtemp(path.data()) != nullptr; });
+  if (!folder)
+    return Error{ErrorCode::io, fmt::format("no temporary folder: '{}' can not be made", pattern), "check TMPDIR", {}};
+  return TemporaryFolder(std::move(*folder));
 }
 
 }  // namespace lightline

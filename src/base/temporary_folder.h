@@ -1,6 +1,8 @@
 // Files and folders that nobody needs later: they go away with their owner, also if a signal ends the program.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,9 @@ class TemporaryPath {
  public:
   TemporaryPath() = default;
   explicit TemporaryPath(std::string path);
+  // Makes it and takes note of it at once, so that no signal comes between; `make` may change the path, and says whether
+  // there is something there now. Nothing if there is not.
+  static std::optional<TemporaryPath> made(std::string path, const std::function<bool(std::string&)>& make);
   TemporaryPath(TemporaryPath&& other) noexcept : path_(std::exchange(other.path_, "")) {}
   TemporaryPath& operator=(TemporaryPath&& other) noexcept {
     std::swap(path_, other.path_);
@@ -26,7 +31,7 @@ class TemporaryPath {
   std::string path_;
 };
 
-// All that there are now: for whoever ends the program without unwinding.
+// All that there are now: for whoever ends the program without unwinding. None are made any more: who tries waits.
 void remove_temporary_paths();
 
 class TemporaryFolder : public TemporaryPath {
@@ -34,7 +39,7 @@ class TemporaryFolder : public TemporaryPath {
   static Result<TemporaryFolder> make();  // under TMPDIR, else /tmp; for this user alone
 
  private:
-  using TemporaryPath::TemporaryPath;
+  explicit TemporaryFolder(TemporaryPath path) : TemporaryPath(std::move(path)) {}
 };
 
 }  // namespace lightline

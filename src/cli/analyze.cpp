@@ -9,7 +9,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::string file;
   std::string form = "training";
   api::AnalyzeOptions analyze;
@@ -19,7 +19,7 @@ struct Options {
 
 // `lines`: one JSON object per line, with what a corpus entry carries.
 Status analyze_program(const api::Source& source, const std::string& carried,
-                       const std::vector<machine::Machine>& machines, const Options& options, bool lines) {
+                       const std::vector<machine::Machine>& machines, const AnalyzeOptions& options, bool lines) {
   LL_TRY(const api::Program program, api::load(source));
   LL_TRY(const api::Analysis analysis, api::analyze(program, api::with_words(options.analyze, options.words)));
   for (const std::string& line : analysis.notes()) note(fmt::format("{}: {}", source.name, line));
@@ -32,7 +32,7 @@ Status analyze_program(const api::Source& source, const std::string& carried,
   return Ok{};
 }
 
-int analyze(const Options& options) {
+int analyze(const AnalyzeOptions& options) {
   const auto machines = api::find_machines(api::with_words(options.analyze, options.words).machines);
   if (!machines.ok()) return report_error(machines.error());
   if (!api::is_corpus(options.file)) {
@@ -61,11 +61,12 @@ int analyze(const Options& options) {
 }  // namespace
 
 void add_analyze(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyzeOptions>();
   Command command = root.add("analyze", "Bound the time of a program on given hardware");
   command
       .option("FILE", options->file,
-              "Loops, an exported program (.pt2 or JSON), a GraphNet sample, or a corpus; - is standard input")
+              "Loops, an exported program (.pt2 or JSON), StableHLO text, a GraphNet sample, or a corpus; - is "
+              "standard input")
       .required();
   command
       .option("--arch", options->analyze.machines.arch,

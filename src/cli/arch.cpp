@@ -14,7 +14,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct ArchOptions {
   std::string name;
   std::string other;
   std::string clock;
@@ -25,14 +25,14 @@ struct Options {
   double seconds = 0.5;
 };
 
-int list(const Options& options) {
+int list(const ArchOptions& options) {
   const auto machines = machine::all_machines();
   if (!machines.ok()) return report_error(machines.error());
   print(options.json ? report::arch_list_json(*machines) : report::arch_list_table(*machines));
   return exit_ok;
 }
 
-int show(const Options& options) {
+int show(const ArchOptions& options) {
   const auto found = api::find_machine(options.name, options.clock);
   if (!found.ok()) return report_error(found.error());
   print(options.toml   ? machine::to_toml(*found)
@@ -41,7 +41,7 @@ int show(const Options& options) {
   return exit_ok;
 }
 
-int diff(const Options& options) {
+int diff(const ArchOptions& options) {
   const auto a = api::find_machine(options.name, options.clock), b = api::find_machine(options.other, options.clock);
   if (!a.ok()) return report_error(a.error());
   if (!b.ok()) return report_error(b.error());
@@ -50,7 +50,7 @@ int diff(const Options& options) {
 }
 
 // "auto" is the first GPU where there is one, else the processor; "gpu1" is the second GPU.
-Result<machine::Probe> probe_device(const Options& options) {
+Result<machine::Probe> probe_device(const ArchOptions& options) {
   machine::ProbeOptions probe{.seconds = options.seconds};
   if (options.device == "cpu" || (options.device == "auto" && machine::gpu_count() == 0))
     return machine::probe_cpu(probe);
@@ -59,7 +59,7 @@ Result<machine::Probe> probe_device(const Options& options) {
   return machine::probe_gpu(probe);
 }
 
-int probe(const Options& options) {
+int probe(const ArchOptions& options) {
   note("measuring; other work on this machine lowers the figures");
   const auto probed = probe_device(options);
   if (!probed.ok()) return report_error(probed.error());
@@ -77,10 +77,10 @@ int probe(const Options& options) {
 }  // namespace
 
 void add_arch(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ArchOptions>();
   Command command = root.add("arch", "List, show, compare and probe machines");
   command.needs_subcommand();
-  const auto run = [options](int (*function)(const Options&)) {
+  const auto run = [options](int (*function)(const ArchOptions&)) {
     return [options, function] { return function(*options); };
   };
   const std::string clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";

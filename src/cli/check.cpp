@@ -48,12 +48,12 @@ int check_corpus(const std::string& path, const std::string& form, bool quiet) {
 }  // namespace
 
 void add_check(Command& root) {
-  struct Options {
+  struct CheckOptions {
     std::vector<std::string> files;
     bool quiet = false;
     std::string form = "training";
   };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   Command command = root.add("check", "Verify programs: loops, exported programs, or corpora of them");
   command.option("FILE", options->files, "Programs to verify; - is standard input").required().shown_as("...");
   command.flag("-q,--quiet", options->quiet, "Print rejected programs only");

@@ -8,7 +8,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct EmitOptions {
   std::string file;
   bool c = false;
   bool schedule = false;
@@ -18,13 +18,13 @@ struct Options {
   std::string output;
 };
 
-Result<std::string> text_of(const api::Program& program, const Options& options) {
+Result<std::string> text_of(const api::Program& program, const EmitOptions& options) {
   if (options.normal_form) return api::normal_form_text_of(program);
   if (options.schedule) return api::schedule_text_of(program);
   return options.plan ? api::plan_text_of(program) : api::c_text_of(program);
 }
 
-int write(const std::string& code, const Options& options) {
+int write(const std::string& code, const EmitOptions& options) {
   if (options.output.empty()) {
     print(code);
     return exit_ok;
@@ -33,14 +33,14 @@ int write(const std::string& code, const Options& options) {
   return written.ok() ? exit_ok : report_error(written.error());
 }
 
-int emit_as(const std::string& schedule_file, const api::Program& program, const Options& options) {
+int emit_as(const std::string& schedule_file, const api::Program& program, const EmitOptions& options) {
   const auto schedule = read_source(schedule_file);
   if (!schedule.ok()) return report_error(schedule.error());
   const auto code = api::c_text_of(program, *schedule);
   return code.ok() ? write(*code, options) : report_error(code.error(), schedule->text);
 }
 
-int emit(const Options& options) {
+int emit(const EmitOptions& options) {
   if (!options.c && !options.schedule && !options.plan && !options.normal_form)
     return report_error({ErrorCode::usage,
                          "one of --c, --schedule, --plan and --normal-form is required",
@@ -60,7 +60,7 @@ int emit(const Options& options) {
 }  // namespace
 
 void add_emit(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EmitOptions>();
   Command command =
       root.add("emit", "Print the code generated for a program, what is planned for it, or its normal form");
   command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");

@@ -8,13 +8,13 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct FmtOptions {
   std::vector<std::string> files;
   bool write = false;
   bool check = false;
 };
 
-int format_file(const std::string& path, const Options& options) {
+int format_file(const std::string& path, const FmtOptions& options) {
   if (options.write)
     if (const Status target = check_target(path); !target.ok()) return report_error(target.error());
   const auto source = read_source(path);
@@ -38,7 +38,7 @@ int format_file(const std::string& path, const Options& options) {
   return exit_ok;
 }
 
-int format_files(const Options& options) {
+int format_files(const FmtOptions& options) {
   if (options.write && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
     return report_error({ErrorCode::usage, "standard input can not be rewritten", "leave out --write", {}});
   int worst = exit_ok;
@@ -49,7 +49,7 @@ int format_files(const Options& options) {
 }  // namespace
 
 void add_fmt(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FmtOptions>();
   Command command = root.add("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
   command.option("FILE", options->files, "Programs to format; - is standard input").required().shown_as("...");
   const Option write = command.flag("-w,--write", options->write, "Rewrite the files that differ");

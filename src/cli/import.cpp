@@ -10,7 +10,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::string file;
   std::string output;
   std::string form = "training";
@@ -23,11 +23,11 @@ int write_lines(const std::string& path, const std::string& lines) {
   return written.ok() ? exit_ok : report_error(written.error());
 }
 
-void print_stats(const report::ImportStats& stats, const std::string& name, const Options& options) {
+void print_stats(const report::ImportStats& stats, const std::string& name, const ImportOptions& options) {
   print(options.json ? report::to_json(stats, name, options.form) : report::to_text(stats, name, options.form));
 }
 
-int import_corpus(const Options& options) {
+int import_corpus(const ImportOptions& options) {
   report::ImportStats stats;
   std::string lines;
   Progress progress("importing");
@@ -52,7 +52,7 @@ int import_corpus(const Options& options) {
   return stats.imported == stats.programs ? exit_ok : exit_negative;
 }
 
-int import_one(const Options& options) {
+int import_one(const ImportOptions& options) {
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
   const auto program = api::import(*source, form_of(options.form));
@@ -72,13 +72,13 @@ int import_one(const Options& options) {
 }  // namespace
 
 void add_import(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   Command command = root.add("import", "Turn an exported program into loops");
   command
-      .option(
-          "FILE", options->file,
-          "A .pt2 archive, program JSON, the folder of a GraphNet sample, or a corpus (.jsonl, a folder of samples, "
-          ".tar; also .xz, .zst and .gz); - is standard input")
+      .option("FILE", options->file,
+              "A .pt2 archive, program JSON, StableHLO text, the folder of a GraphNet sample, or a corpus (.jsonl, a "
+              "folder of samples, "
+              ".tar; also .xz, .zst and .gz); - is standard input")
       .required();
   command.option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
   const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "api/guard.h"
+#include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cli/cli.h"
 
@@ -39,11 +40,12 @@ int parse_and_run(int argc, char** argv) {
   return code.ok() ? *code : report_error(code.error());
 }
 
-// A signal that ends the program takes temporary files with it: a thread waits for one. Signals that are ignored stay so.
+// A signal that ends the program takes programs that it runs and temporary files with it: a thread waits for one. Signals
+// that are ignored stay so.
 void clean_up_on_signals() {
   static sigset_t ends;
   sigemptyset(&ends);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU}) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) sigaddset(&ends, signal);
   }
@@ -52,6 +54,7 @@ void clean_up_on_signals() {
   const auto wait = [](void*) -> void* {
     int signal = 0;
     if (sigwait(&ends, &signal) != 0) return nullptr;
+    end_all_processes();
     remove_temporary_paths();
     pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
     raise(signal);
@@ -70,7 +73,7 @@ void clean_up_on_signals() {
 int main(int argc, char** argv) {
   using namespace lightline;
   cli::clean_up_on_signals();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, like one on a full disk
+  ::signal(SIGXFSZ, SIG_IGN);  // what this thread itself prints may go to a file that may not grow
   const auto code = api::guarded([&]() -> Result<int> {
     const int worst = cli::parse_and_run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return worst;

@@ -11,7 +11,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct OperatorsOptions {
   std::string conformance;
   std::string target;
   bool markdown = false;
@@ -24,7 +24,7 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
   return report::parse_proved_types(text, path);
 }
 
-int operators(const Options& options) {
+int operators(const OperatorsOptions& options) {
   if (!options.conformance.empty() && !options.markdown && !options.json)
     return report_error({ErrorCode::usage, "--conformance requires --markdown or --json", "", {}});
   if (!options.target.empty()) {
@@ -52,7 +52,7 @@ int operators(const Options& options) {
 }  // namespace
 
 void add_operators(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OperatorsOptions>();
   Command command = root.add("operators", "List the operators that have a definition");
   const Option target =
       command.option("TARGET", options->target, "Tell which operator this name means, such as aten.relu_.default");

@@ -8,7 +8,7 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file;
   api::InputOptions inputs;
   std::string backend = "interp";
@@ -18,7 +18,7 @@ struct Options {
   bool json = false;
 };
 
-Result<report::RunReport> run_program(const api::Program& program, const Options& options) {
+Result<report::RunReport> run_program(const api::Program& program, const RunOptions& options) {
   if (!options.output.empty()) LL_DO(api::check_output_file(options.output, program));  // not after a long run
   LL_TRY(const api::Inputs inputs,
          api::gather_inputs(program, options.inputs, [](const std::string& text) { note(text); }));
@@ -39,7 +39,7 @@ Result<report::RunReport> run_program(const api::Program& program, const Options
   return report;
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
   const auto program = api::load(*source);
@@ -53,7 +53,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   Command command = root.add("run", "Execute a program and print its outputs' types, checksums and time");
   command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");
   command.option("-i,--input", options->inputs.named, "An input from .npy, .npz or .safetensors; may be repeated")

@@ -7,13 +7,13 @@
 namespace lightline::cli {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::string file;
   api::ValidateOptions validate;
   bool json = false;
 };
 
-int validate(const Options& options) {
+int validate(const ValidateOptions& options) {
   const auto report = api::validate(options.file, options.validate, [](const std::string& text) { note(text); });
   if (!report.ok()) return report_error(report.error());
   print(options.json ? report::to_json(*report) : report::to_table(*report));
@@ -23,7 +23,7 @@ int validate(const Options& options) {
 }  // namespace
 
 void add_validate(Command& root) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   Command command = root.add("validate", "Run a program here and in its framework, and compare");
   command
       .option("FILE", options->file,

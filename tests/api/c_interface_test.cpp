@@ -220,7 +220,8 @@ std::string framework(const std::string& folder, double result) {
       "module @f {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
       "    %0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }\n}\n";
   EXPECT_TRUE(lightline::write_file(folder + "/program_stablehlo.mlir", program).ok());
-  const std::string script = "#!/bin/sh\ncp " + folder + "/*.* \"$4\"\n";  // -m lightline.validate FILE FOLDER
+  const std::string script = "#!/bin/sh\nfor last; do :; done\ncp " + folder +
+                             "/*.* \"$last\"\n";  // -m lightline.validate [OPTIONS] -- FILE FOLDER
   EXPECT_TRUE(lightline::write_file(folder + "/python", script).ok());
   EXPECT_EQ(chmod((folder + "/python").c_str(), 0700), 0);
   return folder + "/python";

@@ -50,3 +50,14 @@ def test_it_can_be_loaded_late(tmp_path: Path) -> None:
     command = [BUILD / "tests" / "dlopen_program", BUILD / "liblightline.so"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_may_not_grow_does_not_end_the_host(tmp_path: Path) -> None:
+    environment = {**os.environ, "LIGHTLINE_CACHE": str(tmp_path)}
+    command = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", BUILD / "tests" / "dlopen_program"]
+    done = subprocess.run(
+        [*command, BUILD / "liblightline.so"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.returncode  # an error, not a signal
+    assert done.stderr
+    assert not list(tmp_path.iterdir())

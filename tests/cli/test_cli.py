@@ -286,12 +286,28 @@ def test_examples_are_canonical() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
+        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
+        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
+    ],
+)
+def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
+    assert f"assumption: {words}\n" in lightline("analyze", MATMUL, *options).stdout
+
+
+@pytest.mark.parametrize(
     ("framework", "message"),
     [
         ("echo noise; echo trace >&2; echo 'error: no such thing' >&2; exit 2", "model.py: error: no such thing\n"),
         ("echo only here; exit 1", "model.py: error: only here\n"),
         ("exit 1", "model.py: error: the framework could not run the program\n"),
-        ("kill -SEGV $$", "model.py: error: the framework could not run the program\n"),
+        (
+            "kill -SEGV $$",
+            "model.py: error: signal 11 (Segmentation fault) ended the framework\n"
+            "  hint: run it again, with more memory or a smaller program\n",
+        ),
         (
             "echo 'ModuleNotFoundError: No module named torch' >&2; exit 1",
             "model.py: error: ModuleNotFoundError: No module named torch\n"

@@ -240,22 +240,88 @@ def test_a_file_that_may_not_grow_is_a_write_that_fails(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["large.lir"]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM]
+MESS = "i=0; while :; do i=$((i+1)); : > {folder}/$i; done"  # files, one after the other, until it is killed
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_takes_temporary_files_with_it(tmp_path: Path, ending: signal.Signals) -> None:
     """The program ends by the signal, and nothing is left of a compilation that is under way."""
-    compiler = script(tmp_path / "cc", 'case "$*" in *--version*) echo cc 1 ;; *) sleep 60 ;; esac')
-    cache = tmp_path / "cache"
-    environment = {**os.environ, "LIGHTLINE_CC": str(compiler), "LIGHTLINE_CACHE": str(cache)}
+    mess = MESS.format(folder="$TMPDIR")
+    compiler = script(tmp_path / "cc", f'case "$*" in *--version*) echo cc 1 ;; *) {mess} ;; esac')
+    cache, temporary = tmp_path / "cache", tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {
+        **os.environ,
+        "LIGHTLINE_CC": str(compiler),
+        "LIGHTLINE_CACHE": str(cache),
+        "TMPDIR": str(temporary),
+    }
     command = [str(BINARY), "run", str(ROOT / "examples/loops/matmul.lir"), "--backend", "c"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         for _ in range(200):
-            if cache.is_dir() and list(cache.iterdir()):
+            if cache.is_dir() and list(cache.glob("*.tmp/*")):
                 break
             time.sleep(0.05)
-        assert list(cache.iterdir())
+        assert list(cache.glob("*.tmp/*"))
         process.send_signal(ending)
         assert process.wait(timeout=30) == -ending
     assert not list(cache.iterdir())
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_the_framework_and_takes_its_files_with_it(tmp_path: Path, ending: signal.Signals) -> None:
+    framework = script(
+        tmp_path / "python", 'for folder; do :; done; echo $$ > "$0.pid"; ' + MESS.format(folder="$folder")
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "LIGHTLINE_PYTHON": str(framework), "TMPDIR": str(temporary)}
+    command = [str(BINARY), "validate", str(ROOT / "examples/jax/gpt_block.py")]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        for _ in range(200):
+            if list(temporary.glob("*/1*")):
+                break
+            time.sleep(0.05)
+        process.send_signal(ending)
+        assert process.wait(timeout=30) == -ending
+    assert not list(temporary.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "python.pid").read_text()), 0)
+
+
+def test_a_framework_that_ends_without_results_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", "exit 0")))
+    result = lightline("validate", ROOT / "examples/jax/gpt_block.py")
+    assert result.returncode == 2
+    assert "error: the framework ended without results\n" in result.stderr
+
+
+def test_a_full_disk_is_named_while_compiling(add: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = 'case "$*" in *--version*) echo cc 1 ;; *) echo "ld: No space left on device" >&2; exit 1 ;; esac'
+    monkeypatch.setenv("LIGHTLINE_CC", str(script(tmp_path / "cc", full)))
+    result = lightline("run", add, "--backend", "c")
+    assert result.returncode == 2
+    assert "error: ld: No space left on device\n  hint: free some space" in result.stderr
+
+
+def test_a_cache_may_have_the_name_of_an_option(add: Path, tmp_path: Path) -> None:
+    for name in ("-o", "-dash", "@file"):
+        environment = {**os.environ, "LIGHTLINE_CACHE": name, "TMPDIR": name}
+        command = [str(BINARY), "run", str(add), "--backend", "c"]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(list((tmp_path / name).glob("*.so"))) == 1
+
+
+def test_code_is_compiled_without_an_environment(add: Path, tmp_path: Path) -> None:
+    command = [str(BINARY), "run", str(add), "--backend", "c"]
+    environment = {"LIGHTLINE_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_corpus_with_a_program_that_fails_is_no_success(tmp_path: Path) -> None:

@@ -4,8 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -132,10 +136,18 @@ std::string first_lines(const ProcessResult& result, int count) {
   return lines;
 }
 
+struct Job {
+  std::string source, binary, scratch;
+};
+
 constexpr const char* other_ways = "install gcc, set LIGHTLINE_CC, or use --backend interp";
 
-Result<ProcessResult> call_compiler(const Words& command, double seconds) {
-  LL_TRY(ProcessResult result, run_process(command, {.seconds = seconds, .output_bytes = 1 << 20, .cut_output = true}));
+// `scratch`: where the compiler keeps what it makes on its way.
+Result<ProcessResult> call_compiler(const Words& command, double seconds, const std::string& scratch) {
+  ProcessOptions options{.seconds = seconds, .output_bytes = 1 << 20, .cut_output = true};
+  if (!scratch.empty()) options.environment.emplace_back("TMPDIR", scratch);
+  if (std::getenv("PATH") == nullptr) options.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");
+  LL_TRY(ProcessResult result, run_process(command, options));
   if (result.limit == ProcessLimit::time)
     return Error{ErrorCode::limit,
                  fmt::format("the C compiler '{}' was ended after {} s", command[0], seconds),
@@ -145,16 +157,17 @@ Result<ProcessResult> call_compiler(const Words& command, double seconds) {
 }
 
 // A file without content, with the fewest flags: who refuses that refuses everything.
-Result<bool> compiles_nothing(Words command, const CompileOptions& options, const std::string& output) {
-  command.insert(command.end(), {"-shared", "-fPIC", "-o", output, "-x", "c", "/dev/null"});
-  LL_TRY(const ProcessResult result, call_compiler(command, options.compiler_seconds));
+Result<bool> compiles_nothing(Words command, const CompileOptions& options, const Job& job) {
+  command.insert(command.end(), {"-shared", "-fPIC", "-o", job.binary, "-x", "c", "/dev/null"});
+  LL_TRY(const ProcessResult result, call_compiler(command, options.compiler_seconds, job.scratch));
   return result.succeeded();
 }
 
 // Code that is refused with reasons, by a compiler that works, is our own mistake; all else is the machine's.
-Status refusal(const Words& command, const CompileOptions& options, const ProcessResult& result,
-               const std::string& output) {
+Status refusal(const Words& command, const CompileOptions& options, const ProcessResult& result, const Job& job) {
   const std::string said = first_lines(result, 4);
+  if (said.find(std::strerror(ENOSPC)) != std::string::npos)
+    return Error{ErrorCode::io, said, "free some space, or set LIGHTLINE_CACHE to another directory", {}};
   const auto failed = [&](std::string_view how) {
     return Error{
         ErrorCode::unsupported,
@@ -165,7 +178,7 @@ Status refusal(const Words& command, const CompileOptions& options, const Proces
   if (result.signal != 0) return failed(fmt::format("was ended by signal {}", result.signal));
   const std::string status = fmt::format("ended with exit status {}", result.exit_status);
   if (said.empty()) return failed(status);
-  LL_TRY(const bool works, compiles_nothing(command, options, output));
+  LL_TRY(const bool works, compiles_nothing(command, options, job));
   if (!works) return failed(status + ", also for an empty file");
   return Error{ErrorCode::internal,
                fmt::format("the C compiler '{}' refused the emitted code: {}", command[0], said),
@@ -173,37 +186,66 @@ Status refusal(const Words& command, const CompileOptions& options, const Proces
                {}};
 }
 
-Status run_compiler(const Words& command, const CompileOptions& options, const std::string& source,
-                    const std::string& output) {
+Status run_compiler(const Words& command, const CompileOptions& options, const Job& job) {
   const bool vectors = vector_library() > 0;
   ProcessResult last;
   for (const Attempt& attempt : {Attempt{vectors, options.openmp, true}, Attempt{false, options.openmp, true},
                                  Attempt{false, false, true}, Attempt{false, false, false}}) {
     Words arguments = command;
     for (const std::string& flag : flags(attempt)) arguments.push_back(flag);
-    arguments.insert(arguments.end(), {"-o", output, source});
+    arguments.insert(arguments.end(), {"-o", job.binary, job.source});
     if (attempt.vectors) arguments.push_back("-lmvec");
     arguments.push_back("-lm");
-    LL_TRY(last, call_compiler(arguments, options.compiler_seconds));
-    if (last.succeeded() && is_file(output)) return Ok{};
+    LL_TRY(last, call_compiler(arguments, options.compiler_seconds, job.scratch));
+    if (last.succeeded() && is_file(job.binary)) return Ok{};
     if (last.succeeded())
       return Error{ErrorCode::unsupported,
                    fmt::format("the C compiler '{}' reported success but wrote no library", command[0]),
                    other_ways,
                    {}};
   }
-  return refusal(command, options, last, output);
+  return refusal(command, options, last, job);
 }
 
 // What tells one compiler from another. One that does not know --version is a compiler all the same.
 Result<std::string> version_of(Words command, const CompileOptions& options) {
   command.push_back("--version");
-  const auto version = call_compiler(command, options.compiler_seconds);
+  const auto version = call_compiler(command, options.compiler_seconds, "");
   if (version.ok() && version->exit_status != 127) return version->output + version->errors;
   if (!version.ok() && version.error().code != ErrorCode::io) return version.error();
   const std::string reason =
       version.ok() ? fmt::format("'{}' can not be started", command[0]) : version.error().message;
   return Error{ErrorCode::unsupported, fmt::format("there is no C compiler: {}", reason), other_ways, {}};
+}
+
+// A library ends with the hash of all before it and of its key: one that was cut off or damaged would crash us.
+std::string seal_of(std::string_view content, const std::string& key) {
+  return "lightline " + content_hash(std::string(content) + key);
+}
+
+bool is_whole(const std::string& path, const std::string& key) {
+  const auto content = read_file(path);
+  const size_t length = seal_of("", "").size();
+  if (!content.ok() || content->size() < length) return false;
+  const std::string_view library = std::string_view(*content).substr(0, content->size() - length);
+  return content->ends_with(seal_of(library, key));
+}
+
+Status add_seal(const std::string& path, const std::string& key) {
+  LL_TRY(std::string content, read_file(path));
+  return write_file(path, content + seal_of(content, key));
+}
+
+// Of processes that were killed while they compiled: what is named as theirs and a day old.
+void remove_left_over(const std::string& directory) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    const bool is_unfinished = std::count(name.begin(), name.end(), '.') == 3;  // KEY.PROCESS.ATTEMPT.c
+    if (is_unfinished && fs::file_time_type::clock::now() - entry.last_write_time(error) > std::chrono::hours(24) &&
+        !error)
+      fs::remove_all(entry.path(), error);
+  }
 }
 
 }  // namespace
@@ -218,22 +260,30 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
 
   Library library;
   std::string directory = cache_directory(options);
+  // Absolute: a name that begins with a dash would be an option of the compiler.
+  std::error_code no_folder;
+  if (!directory.empty()) directory = fs::absolute(directory, no_folder).string();
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   std::optional<TemporaryFolder> own_folder;
   if (!prepare_directory(directory)) {
     LL_TRY(own_folder, temporary_folder());
     directory = own_folder->path();
   }
   library.path = directory + "/" + key + ".so";
-  if (is_ours(library.path, false)) {
+  if (is_ours(library.path, false) && is_whole(library.path, key)) {
     library.from_cache = true;
     return library;
   }
+  remove_left_over(directory);
   static std::atomic<uint64_t> attempts = 0;  // threads of one process compile side by side
   const std::string own = fmt::format("{}/{}.{}.{}", directory, key, getpid(), attempts++);
   // Ours until they are renamed to what others look for
   const TemporaryPath text(own + ".c"), binary(own + ".so");
+  const auto scratch =
+      TemporaryPath::made(own + ".tmp", [](const std::string& path) { return mkdir(path.c_str(), 0700) == 0; });
   LL_DO(write_file(text.path(), source));
-  LL_DO(run_compiler(command, options, text.path(), binary.path()));
+  LL_DO(run_compiler(command, options, {text.path(), binary.path(), scratch ? scratch->path() : ""}));
+  LL_DO(add_seal(binary.path(), key));
   chmod(binary.path().c_str(), 0700);
   if (rename(binary.path().c_str(), library.path.c_str()) != 0)
     return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -27,6 +28,10 @@ class CompileTest : public ::testing::Test {
       if (entry.path().extension() == ".so") return entry.path();
     return "";
   }
+  std::string library_content() const {
+    std::ifstream file(library(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
   std::string script(const std::string& text) const {
     const std::string path = folder_ / "compiler";
     std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
@@ -46,6 +51,39 @@ TEST_F(CompileTest, KeepsWhatItCompiled) {
   CompileOptions other = options_;
   other.openmp = false;
   EXPECT_FALSE(compile({&program_}, other)->from_cache());
+}
+
+TEST_F(CompileTest, DamagedLibrariesAreMadeAgain) {
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  const std::string whole = library_content();
+  for (const size_t length : {size_t(0), size_t(100), whole.size() / 2, whole.size() - 1}) {
+    std::ofstream(library(), std::ios::binary) << whole.substr(0, length);
+    EXPECT_FALSE(compile({&program_}, options_)->from_cache()) << length;
+    EXPECT_EQ(library_content().size(), whole.size());
+  }
+  for (const size_t place : {size_t(1), whole.size() / 3, whole.size() - 1}) {
+    std::string damaged = whole;
+    damaged[place] ^= 4;
+    std::ofstream(library(), std::ios::binary) << damaged;
+    EXPECT_FALSE(compile({&program_}, options_)->from_cache()) << place;
+  }
+  EXPECT_TRUE(compile({&program_}, options_)->from_cache());
+}
+
+TEST_F(CompileTest, SweepsWhatIsLeftOfThoseWhoWereKilled) {
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  const std::filesystem::path folder = options_.cache_directory;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& [name, hours] : {std::pair{"key.7.0.c", 25}, {"key.7.0.so", 25}, {"key.8.0.c", 1}, {"key.c", 25}}) {
+    std::ofstream(folder / name) << "x";
+    std::filesystem::last_write_time(folder / name, now - std::chrono::hours(hours));
+  }
+  options_.openmp = false;  // another library
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "key.7.0.c"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "key.7.0.so"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "key.8.0.c"));  // somebody may be at it
+  EXPECT_TRUE(std::filesystem::exists(folder / "key.c"));
 }
 
 TEST_F(CompileTest, DistrustsForeignFiles) {
