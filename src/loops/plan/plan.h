@@ -86,10 +86,9 @@ struct Plan {
 std::string print(const Program& program, const Plan& plan);
 Result<Plan> parse_plan(const Program& program, std::string_view text, std::string_view file = "");
 
-// Also rejects: axes over indices that are not the statement's, or twice, or in an order that reductions and scans do
-// not allow; phases that leave out a statement, run a reader before what it reads, or run in parts what is no
-// reduction; places and stages of strangers; what is staged twice, too small or too large, or where it would be
-// overwritten.
+// Also rejects: axes over indices that are not the statement's, or twice; phases that leave out a statement, run in
+// another order than the kernel or in parts what is no reduction; places and stages of strangers; what is staged twice,
+// too small or too large; and whatever units that run in any order between phases and kernels could change.
 Status verify(const Program& program, const Plan& plan);
 
 std::string_view name(Axis axis);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loops/plan/plan.h"
+#include "loops/plan/plan_check.h"
 #include "loops/plan/schedule_check.h"
 
 namespace lightline::loops::plan {
@@ -29,6 +29,8 @@ class PlanVerifier {
   Status check(const ScheduledKernel& kernel, const KernelPlan& plan) const {
     if (plan.axes.size() != kernel.statements.size())
       return wrong(kernel.statements[0].statement, "stands in a kernel whose plan has axes for other statements");
+    if (kernel.kind == KernelKind::repeat && !(plan.phases.empty() && plan.staged.empty()))
+      return wrong(kernel.statements[0].statement, "is a repeat: the kernels inside it have phases and stages");
     for (const ReductionPlace& place : plan.reductions) LL_DO(check_reduction(kernel, plan, place));
     for (const Phase& phase : plan.phases)
       for (const PhasePart& part : phase.parts) LL_DO(check_part(plan, part));
@@ -76,15 +78,26 @@ class PlanVerifier {
     if (index.kind == IndexKind::scan)
       return wrong(statement, fmt::format("scans '{}' in order, not over {}", index.name, name(axis)));
     if (index.kind != IndexKind::reduce || !std::holds_alternative<Compute>(table_[statement].node)) return Ok{};
-    static constexpr ReductionSite least[axis_count] = {ReductionSite::blocks, ReductionSite::block,
-                                                        ReductionSite::warp, ReductionSite::lanes};
     const auto place = std::ranges::find(plan.reductions, statement, &ReductionPlace::statement);
-    if (place != plan.reductions.end() && place->site >= least[size_t(axis)]) return Ok{};
-    return wrong(statement,
-                 fmt::format("reduces '{}' over {}, but not in {}", index.name, name(axis), name(least[size_t(axis)])));
+    const ReductionSite least = least_site(plan, axis);
+    if (place != plan.reductions.end() && place->site >= least) return Ok{};
+    return wrong(statement, fmt::format("reduces '{}' over {}, but not in {}", index.name, name(axis), name(least)));
+  }
+  // Threads are those of a warp in a kernel that knows warps, else those of the block.
+  static ReductionSite least_site(const KernelPlan& plan, Axis axis) {
+    const auto has_warps = [](const std::vector<AxisUse>& uses) {
+      return std::ranges::find(uses, Axis::warps, &AxisUse::axis) != uses.end();
+    };
+    switch (axis) {
+      case Axis::blocks: return ReductionSite::blocks;
+      case Axis::warps: return ReductionSite::block;
+      case Axis::threads: return std::ranges::any_of(plan.axes, has_warps) ? ReductionSite::warp : ReductionSite::block;
+      case Axis::lanes: break;
+    }
+    return ReductionSite::lanes;
   }
 
-  // Statements that share a loop run it alike.
+  // Statements that share a loop run it alike, and count it as one number with no loop of their own.
   Status check_shared(const ScheduledKernel& kernel, const KernelPlan& plan, size_t place) const {
     const ScheduledStatement &each = kernel.statements[place], &before = kernel.statements[place - 1];
     for (uint32_t level = 0; level < each.shared; ++level)
@@ -94,16 +107,27 @@ class PlanVerifier {
                      fmt::format("runs its loop over '{}', which it shares, over other axes than '{}' does",
                                  table_.own_indices(each.statement)[each.loops[level].index].name,
                                  table_.text(before.statement)));
+    const auto is_shared = [&](uint32_t index) {
+      return std::ranges::find(each.loops.begin(), each.loops.begin() + each.shared, index, &Loop::index) !=
+             each.loops.begin() + each.shared;
+    };
+    for (const AxisUse& use : plan.axes[place])
+      if (const auto count = std::ranges::count_if(use.indices, is_shared);
+          count != 0 && size_t(count) != use.indices.size())
+        return wrong(each.statement,
+                     fmt::format("counts loops as one number over {}, and shares only some of them", name(use.axis)));
     return Ok{};
   }
-  // How an index is spread: whatever its name and its place in the statement.
+  // How an index is spread, and by which of the uses of that axis: whatever its name and its place in the statement.
   static std::vector<AxisUse> uses_of(const std::vector<AxisUse>& uses, uint32_t index) {
     std::vector<AxisUse> found;
+    std::array<uint32_t, axis_count> count{};
     for (const AxisUse& use : uses) {
+      const uint32_t number = count[size_t(use.axis)]++;
       const auto at = std::ranges::find(use.indices, index);
       if (at == use.indices.end()) continue;
       found.push_back(use);
-      found.back().indices = {uint32_t(at - use.indices.begin()), uint32_t(use.indices.size())};
+      found.back().indices = {uint32_t(at - use.indices.begin()), uint32_t(use.indices.size()), number};
     }
     return found;
   }
@@ -113,68 +137,62 @@ class PlanVerifier {
     size_t phase = 0;
     size_t turn = 0;  // among all parts of all phases, from 1
   };
-  using Turns = std::vector<Turn>;
+  struct Turns {
+    Turn pack, start, end;
+  };
 
   Status check_phases(const ScheduledKernel& kernel, const KernelPlan& plan) const {
-    Turns starts(kernel.statements.size()), ends(kernel.statements.size());
+    std::vector<Turns> turns(kernel.statements.size());
     size_t turn = 0;
-    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    for (size_t phase = 0; phase < plan.phases.size(); ++phase)
       for (const PhasePart& part : plan.phases[phase].parts) {
         const ScheduledStatement* each = find(kernel, part.statement);
         if (part.statement >= table_.size() || each == nullptr)
           return Error{ErrorCode::range, "a phase has a statement of another kernel", "", {}};
-        const auto place = size_t(each - kernel.statements.data());
-        ++turn;
-        const bool is_start = part.part == Part::whole || part.part == Part::partial;
-        const bool is_end = part.part == Part::whole || part.part == Part::combine;
-        const bool has_started = starts[place].turn != 0, has_ended = ends[place].turn != 0;
-        if ((is_start && has_started) || (is_end && (has_ended || (!is_start && !has_started))))
-          return wrong(part.statement, "runs twice, or is combined before it starts");
-        if (is_start) starts[place] = {phase, turn};
-        if (is_end) ends[place] = {phase, turn};
-        if (part.part == Part::pack && (has_started || kernel.kind != KernelKind::product))
-          return wrong(part.statement, "is packed, but is no product that starts later");
+        LL_DO(add_turn(kernel, part, {phase, ++turn}, turns[size_t(each - kernel.statements.data())]));
       }
-    }
-    for (size_t place = 0; place < kernel.statements.size(); ++place)
-      LL_DO(check_turn(kernel, plan, place, starts, ends));
+    for (size_t place = 0; place < kernel.statements.size(); ++place) LL_DO(check_turn(kernel, place, turns));
     return Ok{};
   }
 
-  Status check_turn(const ScheduledKernel& kernel, const KernelPlan& plan, size_t place, const Turns& starts,
-                    const Turns& ends) const {
+  Status add_turn(const ScheduledKernel& kernel, const PhasePart& part, const Turn& now, Turns& turns) const {
+    const bool is_start = part.part == Part::whole || part.part == Part::partial;
+    const bool is_end = part.part == Part::whole || part.part == Part::combine;
+    const bool has_started = turns.start.turn != 0, has_ended = turns.end.turn != 0;
+    if ((is_start && has_started) || (is_end && (has_ended || (!is_start && !has_started))))
+      return wrong(part.statement, "runs twice, or is combined before it starts");
+    if (part.part == Part::pack && (has_started || turns.pack.turn != 0 || kernel.kind != KernelKind::product ||
+                                    part.statement != kernel.statements[0].statement))
+      return wrong(part.statement, "is packed, but is no product that starts later");
+    if (is_start && turns.pack.turn != 0 && turns.pack.phase == now.phase)
+      return wrong(part.statement, "starts in the phase that packs its factors");
+    if (part.part == Part::combine && turns.start.phase == now.phase)
+      return wrong(part.statement, "is combined in the phase that computes its parts");
+    if (part.part == Part::pack) turns.pack = now;
+    if (is_start) turns.start = now;
+    if (is_end) turns.end = now;
+    return Ok{};
+  }
+
+  // Statements start in the order of the kernel, after the end of what they read. Parts are combined once all blocks
+  // are through the loops that make them.
+  Status check_turn(const ScheduledKernel& kernel, size_t place, const std::vector<Turns>& turns) const {
     const StatementId statement = kernel.statements[place].statement;
-    if (starts[place].turn == 0 || ends[place].turn == 0)
-      return wrong(statement, "is in no phase, or is never combined");
-    for (size_t other = 0; other < kernel.statements.size(); ++other) {
+    const Turn& start = turns[place].start;
+    if (start.turn == 0 || turns[place].end.turn == 0) return wrong(statement, "is in no phase, or is never combined");
+    for (size_t other = 0; other < place; ++other) {
       const StatementId made = kernel.statements[other].statement;
       const auto is_read = [&](ArrayId array) { return reads_.reads(statement, array); };
-      if (other == place || std::ranges::none_of(results_of(table_[made]), is_read)) continue;
-      if (ends[other].turn > starts[place].turn)
+      if (turns[other].end.turn > start.turn && std::ranges::any_of(results_of(table_[made]), is_read))
         return wrong(statement, fmt::format("starts before '{}', which it reads, is done", table_.text(made)));
-      LL_DO(check_units(kernel, plan, other, place, starts[place].phase > ends[other].phase));
+      if (turns[other].start.turn > start.turn)
+        return wrong(made,
+                     fmt::format("starts after '{}', before which it stands in the kernel", table_.text(statement)));
+      const bool is_combined = turns[other].end.turn != turns[other].start.turn;
+      if (is_combined && shared_since(kernel, other, place) > 0 && turns[other].end.phase <= start.phase)
+        return wrong(made,
+                     fmt::format("is combined before the loops that it shares with '{}' end", table_.text(statement)));
     }
-    return Ok{};
-  }
-
-  // What other blocks compute can not be read in the same kernel, what other threads compute only after a barrier. In
-  // a loop that the two share, both are in one place.
-  Status check_units(const ScheduledKernel& kernel, const KernelPlan& plan, size_t producer, size_t reader,
-                     bool is_after_barrier) const {
-    uint32_t shared = UINT32_MAX;
-    for (size_t place = producer + 1; place <= reader; ++place)
-      shared = std::min(shared, kernel.statements[place].shared);
-    const std::vector<Loop>& loops = kernel.statements[producer].loops;
-    for (const AxisUse& use : plan.axes[producer])
-      for (const uint32_t index : use.indices) {
-        const auto is_same = [&](const Loop& loop) { return loop.index == index; };
-        if (use.axis == Axis::lanes || std::any_of(loops.begin(), loops.begin() + shared, is_same)) continue;
-        if (use.axis != Axis::blocks && is_after_barrier) continue;
-        return wrong(
-            kernel.statements[reader].statement,
-            fmt::format("reads '{}', which other {} compute{}", table_.text(kernel.statements[producer].statement),
-                        name(use.axis), use.axis == Axis::blocks ? "" : " in the same phase"));
-      }
     return Ok{};
   }
 
@@ -220,7 +238,7 @@ class PlanVerifier {
     if (std::ranges::count(plan.staged, staged.array, &Staged::array) > 1)
       return wrong_stage(staged, "is staged twice");
     LL_DO(check_stage_size(kernel, staged));
-    return staged.in_place_of == none ? Status(Ok{}) : check_host(kernel, staged);
+    return staged.in_place_of == none ? Status(Ok{}) : check_host(kernel, plan, staged);
   }
 
   bool is_made(const ScheduledKernel& kernel, ArrayId array) const {
@@ -230,7 +248,7 @@ class PlanVerifier {
     return {ErrorCode::range, fmt::format("'{}' {}", table_.array_text(staged.array), reason), "", {}};
   }
 
-  // No more than there is, and no less than what an iteration keeps of it.
+  // No more than there is, and of what the kernel makes no less than what an iteration keeps of it.
   Status check_stage_size(const ScheduledKernel& kernel, const Staged& staged) const {
     if (staged.elements == AxisUse::any) return Ok{};
     const int64_t all = size_of(program_.arrays[staged.array].shape);
@@ -238,13 +256,13 @@ class PlanVerifier {
       return wrong_stage(staged, fmt::format("has {} elements staged of {}", staged.elements, all));
     const ScheduledStatement* made = find(kernel, table_.definition_of(staged.array));
     if (made == nullptr) return Ok{};
-    for (const Residency& kept : made->residency) {
-      if (kept.array != staged.array || kept.index != none || kept.level > Level::local) continue;
-      const int64_t needed = kept_elements(*made, kept);
-      if (staged.elements < needed)
-        return wrong_stage(staged,
-                           fmt::format("has {} elements staged, but is kept {} at a time", staged.elements, needed));
-    }
+    const auto is_place = [&](const Residency& kept) { return is_kept_in_stage(kept, staged.array); };
+    int64_t needed = std::ranges::any_of(made->residency, is_place) ? 0 : all;
+    for (const Residency& kept : made->residency)
+      if (is_place(kept)) needed = std::max(needed, kept_elements(*made, kept));
+    if (staged.elements < needed)
+      return wrong_stage(staged,
+                         fmt::format("has {} elements staged, but is kept {} at a time", staged.elements, needed));
     return Ok{};
   }
 
@@ -258,13 +276,24 @@ class PlanVerifier {
     return size_of(extents);
   }
 
-  // In the memory of an array that is computed later, that is large enough, and after which nobody reads it.
-  Status check_host(const ScheduledKernel& kernel, const Staged& staged) const {
+  // What the kernel makes may be in the memory of an array that it computes later, that is large enough, that has no
+  // other guest, and after which nobody reads it.
+  Status check_host(const ScheduledKernel& kernel, const KernelPlan& plan, const Staged& staged) const {
     if (!is_made(kernel, staged.in_place_of))
       return wrong_stage(staged, "is staged in the place of an array that the kernel does not compute");
     const Array &array = program_.arrays[staged.array], &host = program_.arrays[staged.in_place_of];
     const std::string host_text = table_.array_text(staged.in_place_of);
+    if (!is_made(kernel, staged.array))
+      return wrong_stage(staged,
+                         fmt::format("is staged in the place of '{}', but the kernel does not compute it", host_text));
     if (staged.array == staged.in_place_of) return wrong_stage(staged, "is staged in its own place");
+    for (const Staged& other : plan.staged) {
+      if (other.array == staged.in_place_of)
+        return wrong_stage(staged, fmt::format("is staged in the place of '{}', which is staged itself", host_text));
+      if (other.array != staged.array && other.in_place_of == staged.in_place_of)
+        return wrong_stage(staged, fmt::format("is staged in the place of '{}', where '{}' is", host_text,
+                                               table_.array_text(other.array)));
+    }
     const int64_t elements = staged.elements == AxisUse::any ? size_of(array.shape) : staged.elements;
     if (elements * byte_size(array.dtype) > size_of(host.shape) * byte_size(host.dtype))
       return wrong_stage(staged, fmt::format("is staged in the place of '{}', which is smaller", host_text));
@@ -289,7 +318,8 @@ class PlanVerifier {
 
 Status verify(const Program& program, const Plan& plan) {
   LL_DO(verify(program, plan.schedule));
-  return PlanVerifier(program, plan).run();
+  LL_DO(PlanVerifier(program, plan).run());
+  return check_units(program, plan);
 }
 
 }  // namespace lightline::loops::plan

@@ -5,71 +5,15 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "loops/plan/decisions.h"
+#include "loops/plan/folded_statements.h"
 
 namespace lightline::loops::plan {
 namespace {
 
-// Folds what the schedule folds and keeps the computes, in no order of their own.
-class Collector : public Decisions {
- public:
-  Collector(SteppedProgram& stepped, const ArrayUses& uses, const Schedule& schedule)
-      : stepped_(stepped), uses_(uses), table_(stepped.program) {
-    for (const ScheduledKernel& kernel : schedule.kernels)
-      for (const ScheduledStatement& each : kernel.statements) in_kernels_.emplace(each.statement, each.unrolled);
-    for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
-  }
-
-  Result<bool> unrolls(const FoldedCompute& folded, FoldForm form, int64_t, int) override {
-    const auto& unrolled = form == FoldForm::folded ? folded_ : in_kernels_;
-    const auto found = unrolled.find(folded.statement);
-    const bool wanted = found != unrolled.end() && found->second;
-    if (wanted && reduces_in_order(folded))
-      return wrong(folded.statement, "can not be unrolled: its reduction keeps the order of its points");
-    return wanted;
-  }
-  bool only_folds(StatementId statement) const override {
-    return folded_.contains(statement) && !in_kernels_.contains(statement);
-  }
-  Status order(FoldedCompute&) override { return Ok{}; }
-  Result<bool> folds(const Compute& compute, const FoldedCompute& folded) override {
-    if (!folded_.contains(folded.statement)) return false;
-    if (stepped_.nodes[folded.body].has_checks &&
-        !keeps_checks(stepped_.program, compute, uses_.arrays[compute.result]))
-      return wrong(folded.statement, "can not be folded: its reads are checked, and its readers would check others");
-    return true;
-  }
-  bool folds(const Constant&, StatementId statement) override { return folded_.contains(statement); }
-  void begin_block(StatementId, std::vector<Step>&) override {}
-  void end_block() override {}
-  Status place(FoldedCompute folded) override {
-    const StatementId statement = folded.statement;
-    computes.emplace(statement, std::move(folded));
-    return Ok{};
-  }
-  Status place(StatementId statement, Step step) override {
-    if (auto* scatter = std::get_if<ScatterStep>(&step.node)) scatters.emplace(statement, std::move(*scatter));
-    return Ok{};
-  }
-
-  Error wrong(StatementId statement, std::string_view reason) const {
-    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
-  }
-
-  std::unordered_map<StatementId, FoldedCompute> computes;
-  std::unordered_map<StatementId, ScatterStep> scatters;
-
- private:
-  SteppedProgram& stepped_;
-  const ArrayUses& uses_;
-  StatementTable table_;
-  std::unordered_map<StatementId, bool> folded_, in_kernels_;  // whether unrolled
-};
-
 class OrderCheck {
  public:
-  OrderCheck(const SteppedProgram& stepped, const Collector& collected)
-      : stepped_(stepped), nodes_(stepped.nodes), collected_(collected), table_(stepped.program) {}
+  explicit OrderCheck(const FoldedStatements& folded)
+      : stepped_(folded.stepped), nodes_(stepped_.nodes), statements_(folded), table_(stepped_.program) {}
 
   Status run(const ScheduledKernel& kernel) const {
     Producers before(kernel);
@@ -113,11 +57,12 @@ class OrderCheck {
     std::vector<size_t> lowest_;  // up to the reader: those that share less than all after them
   };
 
-  // Also one that reduces over nothing: its result is read like any other, though it reads nothing itself.
-  const FoldedCompute* any_compute(const ScheduledStatement& each) const {
-    const auto found = collected_.computes.find(each.statement);
-    return found == collected_.computes.end() ? nullptr : &found->second;
+  Error wrong(StatementId statement, std::string_view reason) const {
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
   }
+
+  // Also one that reduces over nothing: its result is read like any other, though it reads nothing itself.
+  const FoldedCompute* any_compute(const ScheduledStatement& each) const { return statements_.compute(each.statement); }
   const FoldedCompute* compute(const ScheduledStatement& each) const {
     const FoldedCompute* found = any_compute(each);
     return found == nullptr || found->is_empty ? nullptr : found;
@@ -137,8 +82,8 @@ class OrderCheck {
 
   Status check_neighbours(const ScheduledStatement& from, const ScheduledStatement& to) const {
     if (to.shared == 0 || (any_compute(from) != nullptr && any_compute(to) != nullptr)) return Ok{};
-    return collected_.wrong(to.statement, fmt::format("shares a loop with '{}', and one of them is no compute",
-                                                      table_.text(from.statement)));
+    return wrong(to.statement,
+                 fmt::format("shares a loop with '{}', and one of them is no compute", table_.text(from.statement)));
   }
 
   // In every loop that a reader shares with a producer, it reads what the same iteration has computed.
@@ -155,7 +100,7 @@ class OrderCheck {
       problem = std::move(found);
       nearest = *producer;
     });
-    if (!problem.empty()) return collected_.wrong(to.statement, problem);
+    if (!problem.empty()) return wrong(to.statement, problem);
     return Ok{};
   }
 
@@ -181,20 +126,20 @@ class OrderCheck {
     if (folded == nullptr || folded->scan == none) return Ok{};
     const uint32_t scan = stepped_.own_index.at(folded->scan);
     for (const Loop& loop : each.loops) {
-      if (loop.index == scan && loop.turning) return collected_.wrong(each.statement, "turns back in its scan");
+      if (loop.index == scan && loop.turning) return wrong(each.statement, "turns back in its scan");
       if (loop.index == scan && loop.step == 1) return Ok{};
       if (loop.index == scan) continue;  // over tiles: the loops inside still run around single steps
       bool stays = true;
       if (loop.index >= folded->dims.size())
-        return collected_.wrong(each.statement, "reduces around its scan, whose past is then not finished");
+        return wrong(each.statement, "reduces around its scan, whose past is then not finished");
       for_each_load(folded->body, [&](const Node& load) {
         if (load.array == folded->result)
           stays &= nodes_.is_var(nodes_.operands(load)[loop.index], dimension_var(*folded, loop.index));
       });
       if (!stays)
-        return collected_.wrong(each.statement,
-                                fmt::format("reads its own past at other points of '{}', which runs around its scan",
-                                            table_.own_indices(each.statement)[loop.index].name));
+        return wrong(each.statement,
+                     fmt::format("reads its own past at other points of '{}', which runs around its scan",
+                                 table_.own_indices(each.statement)[loop.index].name));
     }
     return Ok{};
   }
@@ -202,13 +147,12 @@ class OrderCheck {
   // Where the first of equal values is wanted, or every step rounds, points come in the order of the text. So do writes
   // to one element, if the last one stays.
   Status check_points(const ScheduledKernel& kernel, const ScheduledStatement& each) const {
-    const auto scatter = collected_.scatters.find(each.statement);
-    if (scatter != collected_.scatters.end())
-      return check_text_order(each, ordered_writes(scatter->second), "writes in the order of its domain");
+    if (const ScatterStep* scatter = statements_.scatter(each.statement))
+      return check_text_order(each, ordered_writes(*scatter), "writes in the order of its domain");
     const FoldedCompute* folded = compute(each);
     if (folded == nullptr || folded->reducer == Reducer::none || !reduces_in_order(*folded)) return Ok{};
     if (kernel.kind == KernelKind::product)
-      return collected_.wrong(each.statement, "rounds as it sums, in the order of its text: that is no packed product");
+      return wrong(each.statement, "rounds as it sums, in the order of its text: that is no packed product");
     std::vector<uint32_t> reduced;
     for (const VarId var : folded->reduced) reduced.push_back(stepped_.own_index.at(var));
     return check_text_order(each, reduced, "reduces in the order of its text");
@@ -234,11 +178,10 @@ class OrderCheck {
     for (const Loop& loop : each.loops) {
       if (std::ranges::find(ordered, loop.index) == ordered.end()) continue;
       if (loop.turning)
-        return collected_.wrong(each.statement,
-                                fmt::format("{}: its loop over '{}' can not turn", reason, name_of(loop)));
+        return wrong(each.statement, fmt::format("{}: its loop over '{}' can not turn", reason, name_of(loop)));
       if (before != nullptr && loop.index < before->index)
-        return collected_.wrong(
-            each.statement, fmt::format("{}: '{}' can not run inside '{}'", reason, name_of(loop), name_of(*before)));
+        return wrong(each.statement,
+                     fmt::format("{}: '{}' can not run inside '{}'", reason, name_of(loop), name_of(*before)));
       before = &loop;
     }
     return Ok{};
@@ -246,7 +189,7 @@ class OrderCheck {
 
   const SteppedProgram& stepped_;
   const Nodes& nodes_;
-  const Collector& collected_;
+  const FoldedStatements& statements_;
   StatementTable table_;
 };
 
@@ -322,12 +265,8 @@ Schedule unfused_schedule(const Program& program) {
 }
 
 Status check_values(const Program& program, const Schedule& schedule) {
-  constexpr Target any_machine;  // its figures are not asked
-  SteppedProgram stepped(program, any_machine);
-  const ArrayUses uses = find_uses(program);
-  Collector collected(stepped, uses, schedule);
-  LL_DO(add_steps(stepped, uses, collected));
-  const OrderCheck check(stepped, collected);
+  LL_TRY(const auto folded, fold_statements(program, schedule));
+  const OrderCheck check(*folded);
   for (const ScheduledKernel& kernel : schedule.kernels) LL_DO(check.run(kernel));
   return Ok{};
 }

@@ -382,6 +382,26 @@ TEST(Schedule, PlansForOtherMachinesVerify) {
   EXPECT_TRUE(status.ok()) << to_string(status.error());
 }
 
+// What no text can say.
+TEST(Schedule, PlansThatDoNotBelongToTheirScheduleAreRefused) {
+  const Program program = parsed(
+      "program p(x: f32[8]) -> (h) {\n"
+      "  (h: f32[8]) = repeat t in 4 carry (now = x) {\n"
+      "    a: f32[8] = for i: now[i] + 1\n    yield (a)\n  }\n}\n");
+  const auto plan = parse_plan(program, "plan p on gpu { repeat h { kernel { a: for i phase a } } }");
+  ASSERT_TRUE(plan.ok()) << to_string(plan.error());
+  EXPECT_TRUE(verify(program, *plan).ok());
+  Plan short_one = *plan, with_phase = *plan, without_axes = *plan;
+  short_one.kernels.pop_back();
+  EXPECT_EQ(verify(program, short_one).error().message, "a plan has one part for every kernel of its schedule");
+  with_phase.kernels[0].phases = with_phase.kernels[1].phases;
+  EXPECT_EQ(verify(program, with_phase).error().message,
+            "'h' is a repeat: the kernels inside it have phases and stages");
+  without_axes.kernels[1].axes.clear();
+  EXPECT_EQ(verify(program, without_axes).error().message,
+            "'a' stands in a kernel whose plan has axes for other statements");
+}
+
 // ---- damaged texts ----
 
 // Every text without one of its words is refused in words, or means something.
