@@ -79,6 +79,7 @@ class Algebra {
   // Truths, and numbers that are: see algebra_truths.cpp.
   std::optional<Value> truth_of(F function, std::span<const Value* const> args, DType type);
   Value comparison(F function, Value a, Value b, DType type);
+  std::optional<bool> decided(F function, const Value& a, const Value& b) const;
   Value opposite(const Value& truth);
   std::optional<Value> both(const Value& a, const Value& b);
   std::optional<Value> hat(const Value& value);

@@ -16,6 +16,7 @@ Algebra::Bounds Algebra::bounds_of(const Value& value) const {
   auto known = known_bounds_.find(value.term);
   if (known == known_bounds_.end()) known = known_bounds_.emplace(value.term, bounds_of(term)).first;
   Bounds bounds = known->second;
+  if (const index::Atoms::Order* order = atoms_.order(value.term)) return {0, double(order->extent) - 1, true};
   if (term.kind == TermKind::product && term.number != 1) return bounds;  // its width is that of what is multiplied
   if (value.width == DType::boolean || is_integer(value.width)) {
     const IntegerLimits limits = value.width == DType::boolean ? IntegerLimits{0, 1} : integer_limits(value.width);

@@ -151,6 +151,21 @@ std::optional<Value> Algebra::hat(const Value& value) {
   return comparison(Function::eq, moved(Value(size.args[0].value), inner.at), Value::of(0), type);
 }
 
+// What the bounds of whole numbers say of a comparison with a number.
+std::optional<bool> Algebra::decided(Function function, const Value& a, const Value& b) const {
+  if (a.is_number() && b.is_element() && is_order(function)) return decided(turned(function), b, a);
+  if (!a.is_element() || !b.is_number() || !is_order(function)) return std::nullopt;
+  const Bounds bounds = bounds_of(a);
+  if (!bounds.whole) return std::nullopt;
+  const bool strict = function == Function::lt || function == Function::gt;
+  const bool below = function == Function::lt || function == Function::le;
+  const double least = below ? bounds.least : -bounds.greatest, greatest = below ? bounds.greatest : -bounds.least;
+  const double bound = below ? b.number : -b.number;
+  if (strict ? greatest < bound : greatest <= bound) return true;
+  if (strict ? least >= bound : least > bound) return false;
+  return std::nullopt;
+}
+
 std::optional<Value> Algebra::truth_of(Function function, std::span<const Value* const> args, DType type) {
   switch (function) {
     case Function::logical_not:
@@ -177,6 +192,7 @@ std::optional<Value> Algebra::truth_of(Function function, std::span<const Value*
     return found[1] ? *args[1 - i] : opposite(*args[1 - i]);
   }
   if (type == DType::boolean) return std::nullopt;
+  if (const auto always = decided(function, *args[0], *args[1])) return Value::of(*always);
   return comparison(function, *args[0], *args[1], type);
 }
 

@@ -82,12 +82,74 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
   return algebra_.apply(e.function, args, program_.exprs[e.args[typed]].type, e.type);
 }
 
-Form Builder::subscript(const Value& value, int64_t extent, std::span<const Range> box) {
+// Of a number from the front or the back, `if(e < 0, e + extent, e)`, the number: it tells places as well.
+Value Builder::from_front(const Value& value, int64_t extent, std::span<const Range> box) {
+  if (!value.is_element() || terms_[value.term].kind != TermKind::call) return value;
+  const Term choice = terms_[value.term];
+  if (choice.function != loops::Function::select || !choice.args[1].value.is_element()) return value;
+  algebra_.box.assign(box.begin(), box.end());
+  const auto part = [&](const Value& of, const std::vector<Form>& at) { return algebra_.moved(of, at); };
+  const Value number = part(choice.args[2].value, value.at), back = part(choice.args[1].value, value.at);
+  const Value test = part(choice.args[0].value, value.at);
+  if (!number.is_element() || !back.is_element() || !test.is_element()) return value;
+  const Term from_back = terms_[back.term], negative = terms_[test.term];
+  const bool moves = from_back.kind == TermKind::sum && from_back.number == double(extent) &&
+                     from_back.args.size() == 1 && from_back.args[0].factor == 1 &&
+                     part(from_back.args[0].value, back.at) == number;
+  const bool asks = negative.kind == TermKind::call && negative.args.size() == 2 &&
+                    ((negative.function == loops::Function::le && negative.args[1].value.is_number(-1)) ||
+                     (negative.function == loops::Function::lt && negative.args[1].value.is_number(0))) &&
+                    part(negative.args[0].value, test.at) == number;
+  return moves && asks ? number : value;
+}
+
+Form Builder::subscript(const Value& given, int64_t extent, std::span<const Range> box) {
+  const Value value = from_front(given, extent, box);
+  if (value.is_element() && !(value == given)) atoms_.know_from_back(value.term, extent);
   if (value.is_number()) return Form::of(int64_t(value.number));
   if (value.is_position()) return value.form;
-  if (!algebra_.reads_data(value))
+  if (!algebra_.reads_data(value)) {
     if (auto table = numbers_of(value, extent, box)) return *table;
+  } else if (auto form = formula_of_order(value, box)) {
+    return *form;
+  }
   return atoms_.data(value.term, value.at, extent);
+}
+
+// Arithmetic on a place that an order tells is a formula of it.
+std::optional<Form> Builder::formula_of_order(const Value& value, std::span<const Range> box) {
+  if (value.is_position()) return value.denominator == 1 ? std::optional(value.form) : std::nullopt;
+  if (value.is_number()) {
+    const bool whole = value.number == std::floor(value.number) && index::is_kept(int64_t(value.number));
+    return whole ? std::optional(Form::of(int64_t(value.number))) : std::nullopt;
+  }
+  if (const index::Atoms::Order* order = atoms_.order(value.term))
+    return atoms_.data(value.term, value.at, order->extent);
+  const Term made = terms_[value.term];
+  if (!is_integer(made.type) || bits(made.type) < 32 || !algebra_.reads_data(value)) return std::nullopt;
+  algebra_.box.assign(box.begin(), box.end());
+  const auto part = [&](size_t i) { return formula_of_order(algebra_.moved(made.args[i].value, value.at), box); };
+  if (made.kind == TermKind::call && (made.function == loops::Function::div || made.function == loops::Function::mod)) {
+    const Value& by = made.args[1].value;
+    const auto of =
+        by.is_number() && by.number >= 1 && by.number <= double(index::greatest_kept) ? part(0) : std::nullopt;
+    if (!of) return std::nullopt;
+    return made.function == loops::Function::div ? atoms_.quotient(*of, int64_t(by.number), box)
+                                                 : atoms_.remainder(*of, int64_t(by.number), box);
+  }
+  if (made.number != std::floor(made.number)) return std::nullopt;
+  if (made.kind == TermKind::product && made.args.size() == 1) {
+    const auto of = part(0);
+    return of ? std::optional(atoms_.scaled(*of, int64_t(made.number))) : std::nullopt;
+  }
+  if (made.kind != TermKind::sum) return std::nullopt;
+  Form total = Form::of(int64_t(made.number));
+  for (size_t i = 0; i < made.args.size(); ++i) {
+    const auto own = made.args[i].factor == std::floor(made.args[i].factor) ? part(i) : std::nullopt;
+    if (!own) return std::nullopt;
+    atoms_.add(total, *own, int64_t(made.args[i].factor));
+  }
+  return total;
 }
 
 // A formula that is read at few places, by the numbers that it has there: a table over its variables.

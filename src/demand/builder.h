@@ -46,7 +46,9 @@ class Builder {
   // What an array is at subscripts; `fill` outside, where it has one.
   void read_at(loops::ArrayId array, std::span<const Form> subscripts, const loops::Expr* fill, const Region& where,
                Cases& into);
+  Value from_front(const Value& value, int64_t extent, std::span<const Range> box);
   Form subscript(const Value& value, int64_t extent, std::span<const Range> box);
+  std::optional<Form> formula_of_order(const Value& value, std::span<const Range> box);
   std::optional<Form> numbers_of(const Value& value, int64_t extent, std::span<const Range> box);
   const Cases& cases_of(loops::ArrayId array);
 
@@ -58,6 +60,7 @@ class Builder {
   void statement(const loops::Scatter& node);
   void statement(const loops::Constant& node);
   void statement(const loops::Opaque& node);
+  void know_order(const loops::Opaque& node, const OpaqueCall& call);
   void statement(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
   // The statement, and whether anything was given up on the way.
@@ -116,6 +119,7 @@ class Builder {
   void replace_variable(Case& one, uint32_t variable, const Form& by, const Form& cut, const Form& opposite);
   Cases places_that_are_known(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets,
                               const Value& element);
+  bool turns_an_order(const Term& scatter, const ScatterParts& parts) const;
   void scatter_by_data(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets);
 
   NormalForm& form_;

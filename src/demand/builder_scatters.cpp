@@ -338,6 +338,20 @@ void Builder::straighten(std::vector<Case>& body, uint32_t reduced) {
   std::erase_if(body, [](const Case& one) { return one.where.empty; });  // the new ranges may decide a cut
 }
 
+// out[order[i]] = i is the order that turns it back.
+bool Builder::turns_an_order(const Term& scatter, const ScatterParts& parts) const {
+  if (scatter.reducer != Reducer::set || scatter.rank != 1 || parts.extents.size() != 1) return false;
+  if (scatter.body.size() != 1 || scatter.reduced.size() != 1 || parts.indices[0].size() != 1) return false;
+  const Value& value = scatter.body[0].value;
+  const Value& place = parts.indices[0][0];
+  const index::Atoms::Order* order = place.is_element() ? atoms_.order(place.term) : nullptr;
+  const Region& where = scatter.body[0].where;
+  const bool all = where.cuts.empty() && where.box[0] == Range{0, parts.extents[0] - 1, 1};
+  const Form each = Form::variable(0);
+  return order != nullptr && order->extent == parts.extents[0] && all && place.at.size() == 1 && place.at[0] == each &&
+         value.is_position() && value.denominator == 1 && value.form == each;
+}
+
 void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, const std::vector<Cases>& targets) {
   const uint32_t reduced_count = space.reduced;
   const Shape& shape = program_.arrays[node.result].shape;
@@ -395,8 +409,10 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
   term.reads_data = reads_data(term.body) || reads_data(parts.init) ||
                     std::any_of(targets.begin(), targets.end(), [&](const Cases& cases) { return reads_data(cases); });
   for (const Case& one : parts.init) term.infinite |= terms_.may_be_infinite(one.value);
+  const bool turned = turns_an_order(term, parts);
   form_.scatters.push_back(std::move(parts));
   const TermId id = terms_.add(std::move(term));
+  if (turned) atoms_.know(id, index::Atoms::Order{0, shape[0]});
   Region whole;
   whole.box.assign(space.box.begin() + reduced_count, space.box.end());
   for (const Range& range : whole.box) whole.empty |= range.hi < range.lo;

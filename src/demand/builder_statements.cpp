@@ -321,6 +321,7 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
     if (!cases.empty()) return define(array, std::move(cases));
   }
   const TermId id = terms_.intern(std::move(term));
+  if (known == nullptr) atoms_.know_free(id);
   if (known != nullptr && (is_integer(declared.dtype) || declared.dtype == DType::boolean) &&
       known->size() <= most_known) {
     Atoms::Table table{declared.shape, {}};
@@ -418,6 +419,18 @@ Spelled Builder::spelled(const Cases& body, const Space& space) const {
   return products;
 }
 
+// Of what is sorted every place is told once.
+void Builder::know_order(const loops::Opaque& node, const OpaqueCall& call) {
+  if (node.name != "sort" && node.name != "topk") return;
+  const Shape& shape = program_.arrays[node.operands[0]].shape;
+  int64_t along = -1;
+  for (const auto& [key, value] : node.attributes)
+    if (const auto* dim = std::get_if<int64_t>(&value); dim != nullptr && key == "dim") along = *dim;
+  if (along < 0) along += int64_t(shape.size());
+  if (along < 0 || along >= int64_t(shape.size())) return;
+  atoms_.know(call.results[1], index::Atoms::Order{uint32_t(counters_.size()) + uint32_t(along), shape[size_t(along)]});
+}
+
 void Builder::statement(const loops::Opaque& node) {
   std::string text = node.name;
   uint64_t hash = 0;
@@ -455,6 +468,7 @@ void Builder::statement(const loops::Opaque& node) {
       term.reads_data = true;
       call.results.push_back(terms_.add(std::move(term)));
     }
+    know_order(node, call);
     form_.opaque.push_back(std::move(call));
   }
   const OpaqueCall& first = form_.opaque[added || random ? form_.opaque.size() - 1 : at->second];

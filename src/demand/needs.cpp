@@ -145,11 +145,12 @@ uint32_t Needs::group_of(TermId id) const {
 
 // So many draws that nothing is left out are no draws.
 void Needs::complete(Region& region) {
-  for (const index::Sample& sample : region.samples)
-    if (sample.extent > 0 && sample.extent - sample.expected < 1e-6)
-      region.box[sample.coordinate] = {0, int64_t(sample.extent) - 1, 1};
-  std::erase_if(region.samples, [](const index::Sample& sample) {
-    return sample.extent > 0 && sample.extent - sample.expected < 1e-6;
+  std::erase_if(region.samples, [&](const index::Sample& sample) {
+    Range& range = region.box[sample.coordinate];
+    const bool all = sample.extent > 0 && sample.extent - sample.expected < 1e-6;
+    if (!all || (range.step != 1 && range.count() > 1)) return false;
+    range = {range.lo, range.hi + int64_t(sample.extent) - 1, 1};
+    return true;
   });
 }
 
@@ -219,11 +220,17 @@ void Needs::visit_cases(TermId id) {
       where.samples = region.samples;
       for (index::Sample& sample : where.samples) {
         // The share of the numbers that fall into the case
-        const double own = double(one.where.box[sample.coordinate].count());
+        const Range rows = one.where.box[sample.coordinate];
+        const double own = double(rows.count());
         double all = 0;
         for (const Case& other : made.body) all = std::max(all, double(other.where.box[sample.coordinate].hi) + 1);
         sample.expected = std::max(std::min(1.0, sample.expected), sample.expected * own / all);
         sample.least = made.body.size() > 1 ? 0 : std::min(1.0, sample.least);  // all may be of another case
+        Range& place = where.box[sample.coordinate];
+        if (own == all) continue;
+        const bool whole = sample.extent == all && place.count() == 1 && place.lo == 0 && rows.step == 1;
+        if (whole) place = {rows.lo, rows.lo, 1};
+        sample.extent = whole ? own : 0;
       }
       need(one.value, where);
     }

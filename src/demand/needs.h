@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "demand/equal_factors.h"
 #include "demand/inner_sums.h"
 #include "demand/normal_form.h"
 #include "demand/pairs.h"
@@ -96,6 +97,7 @@ class Needs {
   void visit_scatter(TermId id);
   bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where);
   bool need_added_first(size_t body, const Term& scatter, const Region& where);
+  bool are_apart(const Value& index, index::AtomId variable) const;
   void keep_last_writes(size_t body, const Term& scatter, Region& where);
   static void complete(Region& region);
   void visit_cases(TermId id);
@@ -322,6 +324,7 @@ class Needs {
   std::vector<Form> results_of(const Network& network) const;
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
   void take_one_hot(Network& network);
+  void join_one_hot_rows(Network& network);
   bool take_scatter(Network& network, size_t factor);
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
@@ -374,7 +377,9 @@ class Needs {
                                                    uint64_t fixed);
   static double distinct_points(const Region& region, uint64_t variables, double points,
                                 const std::vector<Exchanges>& exchanges);
-  double orders_of_equal_factors(const Network& network, const std::vector<size_t>& inner);
+  EqualFactors equal_factors(const Network& network, const std::vector<size_t>& inner);
+  static std::vector<uint64_t> places_of(const Network& network, const std::vector<size_t>& inner,
+                                         const Exchanges& images);
   bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
   Value without_conjugate(const Value& value);
@@ -397,7 +402,17 @@ class Needs {
   double real_products(Operands& operands, TermId owner) const;
   void settle_pairs();
   void take_pairs_from_chains();
+  uint64_t coordinates_beside(const Pair& pair, uint32_t first, uint32_t rank);
+  Value without_scale(const Value& value, uint64_t beside);
   std::optional<std::map<PairKey, PartOfSum>> parts_of_pair(const PairKey& key, const Pair& pair, size_t side);
+  uint64_t tied_coordinates(const Region& region, uint32_t first, uint32_t rank) const;
+  std::optional<Value> interpolated(const Term& sum, const Value& value, uint64_t tied);
+  std::vector<Value> added_in(const Case& one);
+  std::optional<Region> case_in_pair(const Case& one, uint32_t reduced, const Region& region,
+                                     const std::vector<Form>& at, const std::vector<Form>& shift);
+  std::optional<std::map<PairKey, PartOfSum>> parts_of_interpolation(const PairKey& key, const Pair& pair, size_t side);
+  PartOfSum* add_part(std::map<PairKey, PartOfSum>& parts, const PairKey& key, size_t side, const Value& value,
+                      const Region& where, std::vector<Form> forms, const std::vector<Form>& others);
   double products_by_way_of(const PairKey& key, TermId sum, const Value& part);
   bool adds_sums_of_products(TermId id) const;
   void share_parts_of_sums();
@@ -463,8 +478,7 @@ class Needs {
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::map<TermId, std::map<TermId, Without>> without_;  // floor: by sum of products, by the sum that reads it
   std::map<TermId, Sources> linear_sources_;
-  // floor: terms of the factors of two sums, one of which reads the other: which sums
-  // and what the second takes at least if what those make is there
+  // floor: by terms of factors of two sums, one of which reads the other: which sums, and what the second takes then
   std::map<std::pair<TermId, TermId>, std::map<std::pair<TermId, TermId>, Without>> meetings_;
   std::map<std::pair<TermId, TermId>, std::set<std::pair<TermId, TermId>>> plain_meetings_;
   std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
@@ -474,8 +488,14 @@ class Needs {
     std::set<std::vector<int64_t>> rows;  // where no more is known than the rows
     double spent = 0;                     // products of the sums that may have made them
   };
-  std::map<std::vector<int64_t>, MadeBefore> made_before_;  // by terms
-  std::map<TermId, std::vector<Region>> written_;           // elements that outputs hold
+  std::map<std::vector<int64_t>, MadeBefore> made_before_;                  // by terms
+  std::map<std::vector<int64_t>, MadeBefore>* changed_in_trial_ = nullptr;  // what entries were, while it is tried
+  MadeBefore& made_before(const std::vector<int64_t>& key) {                // to change it
+    MadeBefore& made = made_before_[key];
+    if (changed_in_trial_ != nullptr) changed_in_trial_->try_emplace(key, made);
+    return made;
+  }
+  std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
   struct Stored {
     std::vector<Region> regions;
     DType width = DType::boolean;

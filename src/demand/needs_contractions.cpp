@@ -236,10 +236,11 @@ void Needs::price(Network& network, TermId owner, Results& results) {
     if ((network.summed & bit(v)) == 0) continue;
     int has = 0;
     for (const size_t i : inner) has += (network.factors[i].variables & bit(v)) != 0;
-    if (has > 1) shared |= bit(v);
+    if (has > 1 || network.region.box[v].count() == 1) shared |= bit(v);
   }
   const bool alone = (network.summed & ~shared & data_variables) != 0;
-  if (inner.size() == 2 && !alone && network.absorbed.empty() && !is_exponential(network)) {
+  if (inner.size() == 2 && !alone && !is_exponential(network)) {
+    if (!network.absorbed.empty()) link(owner, owner, Link::Kind::chain);
     add_pair(network.factors[inner[0]], network.factors[inner[1]], network, owner, share);
     return;
   }
@@ -283,7 +284,9 @@ Value Needs::main_part(const Value& value, const Region& region) {
     if (main.is_element() || !part.is_element() || !algebra_.reads_data(part)) return value;
     main = part;
   }
-  return main.is_element() ? main_part(main, region) : value;
+  if (!main.is_element()) return value;
+  main.width = narrower(main.width, value.width);  // the sum itself may be multiplied
+  return main_part(main, region);
 }
 
 void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share) {
@@ -371,9 +374,10 @@ void Needs::fold_pairs() {
     if (fold.networks < 2 || fold.networks > most_folded) continue;
     double apart = 0;
     bool foldable = true;
-    for (const auto& pair : fold.pairs) {
-      apart += pairs_[pair].products;
-      foldable = foldable && pairs_[pair].one_owner && !pairs_[pair].alike;
+    for (const auto& key_of_pair : fold.pairs) {
+      const auto pair = pairs_.find(key_of_pair);
+      foldable = foldable && pair != pairs_.end() && pair->second.one_owner && !pair->second.alike;
+      if (foldable) apart += pair->second.products;
     }
     if (!foldable || apart == 0) continue;
     std::vector<std::vector<Region>> met;  // those that have elements in common are counted together

@@ -88,9 +88,30 @@ bool Needs::has_no_mirror(TermId id, std::set<TermId>& sources) const {
     case TermKind::reduce:
       return made.body.size() == 1 &&
              (!made.body[0].value.is_element() || has_no_mirror(made.body[0].value.term, sources));
+    case TermKind::array:
+      return made.all_different && std::all_of(made.body.begin(), made.body.end(), [&](const Case& one) {
+               return one.value.is_element() && has_no_mirror(one.value.term, sources);
+             });
     default: return false;
   }
 }
+
+namespace {
+
+// Of pairs that are drawn by themselves, the share that has a mirror among them; all that may have one where numbers of
+// one side may tell those of the other.
+double share_of_mirrors(const Region& region, uint32_t rank, const Atoms& atoms) {
+  double share = 1;
+  for (const index::Sample& a : region.samples) {
+    if (a.extent <= 0 || region.box[a.coordinate].count() > 1) return 1;
+    for (const index::Sample& b : region.samples)
+      if (a.coordinate < rank && b.coordinate >= rank && !index::are_independent(a, b, atoms)) return 1;
+    share *= std::min(1.0, a.expected / a.extent);
+  }
+  return share;
+}
+
+}  // namespace
 
 // Pairs of elements of one term whose mirrors are among them, or more than there are.
 double Needs::most_mirrored(TermId id, const std::vector<Region>& regions, uint32_t rank) {
@@ -99,7 +120,11 @@ double Needs::most_mirrored(TermId id, const std::vector<Region>& regions, uint3
   if (regions.size() > most_compared || !has_no_mirror(id, sources)) return INFINITY;
   double total = 0;
   for (const Region& region : regions) {
-    if (!region.samples.empty()) return INFINITY;
+    if (!region.samples.empty()) {
+      const double share = share_of_mirrors(region, rank, atoms_);
+      if (regions.size() > 1 || share >= 1 || tier_ == Tier::floor) return INFINITY;
+      return share * index::count_at_most(regions, atoms_, data_).number();
+    }
     const Region mirror = mirrored(region, rank);
     for (const Region& other : regions) {
       const Region both = index::intersection(mirror, other, atoms_);

@@ -211,10 +211,17 @@ std::vector<Needs::Network> Needs::most_first(std::vector<Network>& networks) {
 }
 
 double Needs::products_together(const std::vector<Network>& prepared) {
-  const auto before = made_before_;
+  std::map<std::vector<int64_t>, MadeBefore> before;
+  auto* const outer = std::exchange(changed_in_trial_, &before);
   double products = 0;
   for (const Network& one : prepared) products += products_of_prepared(one, true);
-  made_before_ = before;
+  changed_in_trial_ = outer;
+  for (auto& [key, made] : before) {
+    if (made.regions.empty() && made.rows.empty() && made.spent == 0)
+      made_before_.erase(key);
+    else
+      made_before_[key] = std::move(made);
+  }
   return products;
 }
 
@@ -359,7 +366,37 @@ bool Needs::is_free(const Region& region, index::AtomId variable) const {
                               [&](const index::Sample& sample) { return sample.coordinate == variable; });
 }
 
+// A sum of fewer one-hot rows than there are places, as a choice of two out of eight, joins: each row picks by itself.
+void Needs::join_one_hot_rows(Network& network) {
+  for (size_t i = 0; i < network.factors.size(); ++i) {
+    const Value value = network.factors[i].value;
+    if (!may_join(value) || network.factors[i].exponential || !is_plain(value.at)) continue;
+    const Term rows = term(value.term);
+    const Value body = rows.body[0].value;
+    if (!rows.body[0].where.is_box() || !body.is_element() || network.region.box.size() + rows.reduced.size() > 60)
+      continue;
+    const Term& test = term(body.term);
+    if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
+    double added = 1;
+    for (const Range& range : rows.reduced) added *= double(range.count());
+    Network wider = network;
+    wider.factors.erase(wider.factors.begin() + int64_t(i));
+    const Value row = enter(rows.body[0], rows, value.at, wider.region, wider.summed);
+    double places = 0;  // those that a row could pick
+    for (const Argument& arg : std::vector<Argument>(term(body.term).args)) {
+      const Value side = algebra_.moved(arg.value, row.at);
+      const uint32_t place = side.is_position() ? plain_variable(side.form) : no_variable;
+      if (place < network.region.box.size()) places = double(network.region.box[place].count());
+    }
+    if (added >= places) continue;
+    add_factor(wider, row);
+    network = std::move(wider);
+    i = SIZE_MAX;  // from the start
+  }
+}
+
 void Needs::take_one_hot(Network& network) {
+  if (tier_ != Tier::unfused) join_one_hot_rows(network);
   for (size_t i = 0; i < network.factors.size(); ++i)
     if (network.factors[i].value.is_element() && term(network.factors[i].value.term).kind == TermKind::scatter &&
         take_scatter(network, i))

@@ -16,14 +16,15 @@ struct Needs::Orders {
     bool told = true;
   };
   using Steps = std::vector<Step>;
-
   Needs& needs;
   const Network& network;
   const std::vector<size_t>& inner;
   const bool keep;         // what is made on the way, for sums that come later
   const bool transformed;  // windows by transforms
+  const EqualFactors& equal;
   const size_t n = inner.size();
   const size_t subsets = size_t(1) << n;
+  static constexpr size_t few_told_apart = 4;
   size_t known = 0;  // factors that are formulas: any product of them is known before
   std::vector<uint64_t> equations = {};
   // Of each subset of the factors: its variables, those that are left once what only it has is summed, and those
@@ -32,6 +33,7 @@ struct Needs::Orders {
   std::vector<uint64_t> left = all, whole = all;
   std::vector<double> cost = std::vector<double>(subsets, INFINITY);
   std::vector<size_t> split = std::vector<size_t>(subsets, 0);
+  double orders_taken = 1;  // of equal factors, of which one is enough
   std::map<uint64_t, double> counted = {};
   struct Symmetric {
     bool looked = false;
@@ -89,7 +91,7 @@ struct Needs::Orders {
   // What a side is read by, as it was there from the start
   std::vector<Form> forms_of(size_t side) const {
     std::vector<Form> forms;
-    for (size_t i = 0; i < n; ++i) {
+    for (const size_t i : by_rows) {
       if ((side >> i & 1) == 0) continue;
       const Value& value = factor(i).value;
       if (value.is_position()) forms.push_back(value.form);
@@ -98,7 +100,12 @@ struct Needs::Orders {
     return forms;
   }
 
-  bool is_from_start(size_t side) const { return std::popcount(side) == 1 || (side & ~known) == 0; }
+  // Or is made of such by products alone, nothing being summed: its elements are told by those of its factors.
+  bool is_from_start(size_t side) const {
+    const bool unsummed = (all[side] & network.summed & ~all[subsets - 1 - side]) == 0;
+    return std::popcount(side) == 1 || (side & ~known) == 0 ||
+           (n <= few_told_apart && unsummed && network.region.samples.empty());
+  }
 
   // Scaling one by the other is no contraction: vector units do it on the way.
   bool is_scaling(size_t a, size_t b) const {
@@ -112,7 +119,7 @@ struct Needs::Orders {
     for (const uint64_t x : {left[a], whole[a]})
       for (const uint64_t y : {left[b], whole[b]})
         if (const double products = points(x | y); products < step.products) step = {products, x | y};
-    // Two factors that were there from the start may repeat their products.
+    // What was there from the start, and products of it, may repeat their products.
     if (is_from_start(a) && is_from_start(b)) {
       std::vector<Form> forms = forms_of(a);
       const std::vector<Form> others = forms_of(b);
@@ -232,17 +239,20 @@ struct Needs::Orders {
         if (a < b) continue;
         // Equal sides are made once: powers by squaring.
         const double sides = is_made_twice(a, b) ? cost[a] : cost[a] + cost[b];
-        if (sides >= cost[s]) continue;
+        const double orders = s + 1 == subsets ? equal.orders_of(a) : 1;
+        if (sides / orders >= cost[s]) continue;
         const double together = sides + join(a, b).products;
-        if (together >= cost[s]) continue;
-        cost[s] = together;
+        if (together / orders >= cost[s]) continue;
+        cost[s] = together / orders;
+        orders_taken = orders;
         split[s] = a;
       }
       if (s + 1 < subsets) cost[s] = std::max(0.0, cost[s] - spent_before(s));
     }
+    cost[subsets - 1] *= orders_taken;
     const double saved = n <= 4 ? saved_by_mixing() : 0;
     if (keep && n > 2) keep_what_is_made();
-    return std::max(0.0, cost[subsets - 1] - saved);
+    return std::max(0.0, cost[subsets - 1] - saved) / orders_taken;
   }
 
   // ---- what several sums make on the way ----
@@ -278,16 +288,7 @@ struct Needs::Orders {
     return needs.have_elements_in_common(elements(a), elements(b));
   }
 
-  std::vector<Region> elements(size_t s) const {
-    std::vector<Form> forms;
-    for (const size_t i : by_rows) {
-      if ((s >> i & 1) == 0) continue;
-      const Value& value = factor(i).value;
-      if (value.is_position()) forms.push_back(value.form);
-      forms.insert(forms.end(), value.at.begin(), value.at.end());
-    }
-    return index::image(network.region, forms, needs.atoms_);
-  }
+  std::vector<Region> elements(size_t s) const { return index::image(network.region, forms_of(s), needs.atoms_); }
 
   // A part of it may be there from other sums: whoever makes it there spends as much as it costs, and what they are
   // counted with pays for that.
@@ -311,7 +312,7 @@ struct Needs::Orders {
     for (size_t s = 1; s + 1 < subsets; ++s) {
       if (std::popcount(s) < 2) continue;
       const std::vector<int64_t> key = terms(s);
-      MadeBefore& made = needs.made_before_[key];
+      MadeBefore& made = needs.made_before(key);
       if (paid.insert(key).second) made.spent += cost[subsets - 1];
       const bool told_apart = (n <= most_told_apart || std::popcount(s) == 2) && made.regions.size() < most_kept;
       const std::vector<Region> own = told_apart ? elements(s) : std::vector<Region>();
@@ -491,10 +492,10 @@ double Needs::cheapest_order(const Network& network, const std::vector<size_t>& 
       return 0;
     }
   }
-  const double products = Orders{*this, network, inner, keep, transformed}.cheapest();
   // A quadratic form takes half of its matrix, added to the other half.
   const bool mirrored = tier_ == Tier::floor ? inner.size() > 2 : tier_ == Tier::fused && inner.size() == 3;
-  return mirrored ? products / orders_of_equal_factors(network, inner) : products;
+  const EqualFactors equal = mirrored ? equal_factors(network, inner) : EqualFactors{};
+  return Orders{*this, network, inner, keep, transformed, equal}.cheapest();
 }
 
 }  // namespace lightline::demand

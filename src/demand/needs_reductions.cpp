@@ -21,13 +21,24 @@ AtLeast additions(AtLeast points, AtLeast values, AtLeast results, AtMost most_r
 }
 
 // All cuts together leave no point; what is not sure is taken to have some.
-bool is_nowhere(const Region& region, Atoms& atoms) {
-  if (!region.samples.empty()) return false;
+bool is_nowhere(Region region, Atoms& atoms) {
+  region.samples.clear();
   const index::Losses before = atoms.losses();
   const bool none = index::count(region, atoms) == 0;
   const bool sure = atoms.losses() == before;
   atoms.forget_losses_since(before);
   return none && sure;
+}
+
+// What data tell is the same in both: they differ in other coordinates alone.
+bool has_same_numbers(const Region& a, const Region& b, const Atoms& atoms) {
+  return a.samples == b.samples && std::all_of(a.samples.begin(), a.samples.end(), [&](const index::Sample& sample) {
+           bool cut = false;
+           for (const Region* region : {&a, &b})
+             for (const Form& form : region->cuts)
+               atoms.for_each_variable(form, [&](index::AtomId v) { cut |= v == sample.coordinate; });
+           return !cut && a.box[sample.coordinate] == b.box[sample.coordinate];
+         });
 }
 
 }  // namespace
@@ -143,8 +154,14 @@ void Needs::take_off(std::vector<Region>& list, const Region& known) {
     }
     if (std::exchange(same, false))
       next.assign(std::make_move_iterator(list.begin()), std::make_move_iterator(list.begin() + int64_t(i)));
-    if (list[i].samples.empty() && known.samples.empty()) {
-      for (Region& rest : index::difference(list[i], known, atoms_)) next.push_back(std::move(rest));
+    if (has_same_numbers(list[i], known, atoms_)) {
+      std::vector<index::Sample> samples = std::exchange(list[i].samples, {});
+      Region other = known;
+      other.samples.clear();
+      for (Region& rest : index::difference(list[i], other, atoms_)) {
+        rest.samples = samples;
+        next.push_back(std::move(rest));
+      }
     } else {
       drop("sets that overlap at places that only data tell");
     }
@@ -239,8 +256,8 @@ bool Needs::need_search(const Value& value, const Region& region, TermId owner) 
     const double size = double(region.box[along].count());
     const double most = queries * std::ceil(std::log2(size + 1));
     if (most < size && region.cuts.empty()) {
-      looked.box[along] = {0, 0, 1};
-      looked.samples.push_back({along, index::hash_of(region), 1, most, size, {}});
+      looked.box[along].hi = looked.box[along].lo;
+      looked.samples.push_back({along, index::hash_of(region), 1, most, size, {}, 0, {}, 0});
       std::sort(looked.samples.begin(), looked.samples.end());
     }
   }

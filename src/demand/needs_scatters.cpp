@@ -170,6 +170,17 @@ bool Needs::need_added_first(size_t body, const Term& scatter, const Region& whe
   return true;
 }
 
+// Of an order every number is there once.
+bool Needs::are_apart(const Value& index, index::AtomId variable) const {
+  const index::Atoms::Order* order = index.is_element() ? atoms_.order(index.term) : nullptr;
+  if (order == nullptr || plain_variable(index.at[order->along]) != variable) return false;
+  return std::count_if(index.at.begin(), index.at.end(), [&](const Form& form) {
+           bool has = false;
+           atoms_.for_each_variable(form, [&](index::AtomId v) { has |= v == variable; });
+           return has;
+         }) == 1;
+}
+
 // Of several writes to one place the last one stays: as many rows as places that are hit.
 void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where) {
   const ScatterParts& parts = form_.scatters[scatter.array];
@@ -182,14 +193,14 @@ void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where) {
   double places = 1;
   for (size_t d = 0; d < parts.by_data.size(); ++d)
     if (parts.by_data[d]) places = double(parts.extents[d]);
-  if (writes < 2) return;
+  if (writes < 2 || are_apart(parts.indices[body][0], variable)) return;
   index::Sample sample;
   sample.coordinate = variable;
   sample.source = scatter.array;
   sample.expected = std::min(writes, -places * std::expm1(writes * std::log1p(-1 / places)));
   if (places < 2) sample.expected = 1;
-  sample.extent = writes;
-  where.box[variable] = {0, 0, 1};
+  sample.extent = where.box[variable].step == 1 ? writes : 0;
+  where.box[variable].hi = where.box[variable].lo;
   where.samples = {sample};
 }
 
@@ -212,10 +223,10 @@ bool Needs::share_of_points(const Region& region, size_t body, const Term& scatt
   index::Sample share = sample;
   share.coordinate = variable;
   share.varies.clear();
-  share.extent = points;
+  share.extent = where.box[variable].step == 1 ? points : 0;
   share.expected = std::max(std::min(1.0, sample.expected), points * sample.expected / extent);
   share.least = std::min(1.0, sample.least);
-  where.box[variable] = {0, 0, 1};
+  where.box[variable].hi = where.box[variable].lo;
   where.samples = {share};
   return true;
 }

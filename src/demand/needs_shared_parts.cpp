@@ -8,43 +8,177 @@
 namespace lightline::demand {
 namespace {
 
-constexpr size_t most_parts = 8, most_regions = 16;
+constexpr size_t most_parts = 8, most_cases = 16, most_regions = 16;
 
 }  // namespace
 
+// Of the coordinates of one side of a pair from `first` on, those that the other side does not depend on.
+uint64_t Needs::coordinates_beside(const Pair& pair, uint32_t first, uint32_t rank) {
+  uint64_t beside = 0;
+  for (uint32_t c = 0; c < rank; ++c) beside |= bit(c);
+  for (const Region& region : pair.regions) {
+    if (!region.samples.empty()) return 0;
+    for (const Form& cut : region.cuts)
+      atoms_.for_each_variable(cut, [&](index::AtomId v) {
+        if (v >= first && v < first + rank) beside &= ~bit(v - first);
+      });
+  }
+  return beside;
+}
+
+// What is multiplied by something that only has these variables, without it: sums over others leave that out.
+Value Needs::without_scale(const Value& value, uint64_t beside) {
+  if (!value.is_element() || term(value.term).kind != TermKind::product) return value;
+  std::optional<Value> scaled;
+  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+    const Value factor = algebra_.moved(arg.value, value.at);
+    if ((variables_of(factor) & ~beside) == 0) continue;
+    if (scaled || !factor.is_element()) return value;
+    scaled = factor;
+  }
+  return scaled ? without_scale(*scaled, beside) : value;
+}
+
 // The parts of the sum on one side of a pair; nothing if they can not all be told.
 std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_pair(const PairKey& key, const Pair& pair, size_t side) {
-  const Term& sum = term(TermId(key[side]));
+  const Term sum = term(TermId(key[side]));
   const uint64_t other = key[1 - side];
+  if (sum.kind == TermKind::reduce || sum.kind == TermKind::array || sum.kind == TermKind::carried)
+    return parts_of_interpolation(key, pair, side);
   if (sum.kind != TermKind::sum || sum.args.size() > most_parts) return std::nullopt;
   const uint32_t first = side == 0 ? 0 : pair.split, first_of_other = side == 0 ? pair.split : 0;
   std::vector<Form> at, at_other;
   for (uint32_t c = 0; c < sum.rank; ++c) at.push_back(Form::variable(first + c));
   for (size_t c = 0; c < pair.regions[0].box.size() - sum.rank; ++c)
     at_other.push_back(Form::variable(index::AtomId(first_of_other + c)));
+  const uint64_t beside = coordinates_beside(pair, first, sum.rank);
+  algebra_.box.clear();
   std::map<PairKey, PartOfSum> parts;
   for (const Argument& arg : std::vector<Argument>(sum.args)) {
     if (!algebra_.reads_data(arg.value)) continue;
-    if (!arg.value.is_element() || arg.value.term == other) return std::nullopt;
+    const Value value = without_scale(arg.value, beside);
+    if (!value.is_element() || value.term == other) return std::nullopt;
     std::vector<Form> forms;
-    for (const Form& form : arg.value.at) forms.push_back(atoms_.compose(form, at, {}));
-    const bool is_first = arg.value.term < other;
-    const size_t split = is_first ? forms.size() : at_other.size();
-    forms.insert(is_first ? forms.end() : forms.begin(), at_other.begin(), at_other.end());
-    PairKey own = key;
-    own[0] = is_first ? arg.value.term : other;
-    own[1] = is_first ? other : arg.value.term;
-    PartOfSum& part = parts[own];
-    part.split = uint32_t(split);
+    for (const Form& form : value.at) forms.push_back(atoms_.compose(form, at, {}));
+    PartOfSum* part = nullptr;
     for (const Region& region : pair.regions)
-      for (Region& mapped : index::image(region, forms, atoms_)) {
-        if (!mapped.samples.empty()) return std::nullopt;  // of different draws only the most are counted
-        insert(part.regions, std::move(mapped));
-      }
-    if (part.regions.empty()) return std::nullopt;
-    part.chain = products_by_way_of(key, TermId(key[side]), arg.value);
+      if (part = add_part(parts, key, side, value, region, forms, at_other); part == nullptr) return std::nullopt;
+    part->chain = products_by_way_of(key, TermId(key[side]), value);
   }
   return parts;
+}
+
+// Coordinates of one side of a pair, from `first` on, that are the same as some of the other side: sums run over them.
+uint64_t Needs::tied_coordinates(const Region& region, uint32_t first, uint32_t rank) const {
+  uint64_t own = 0, tied = 0;
+  for (uint32_t c = 0; c < rank; ++c) own |= bit(first + c);
+  for (const uint64_t equation : equations_of(region))
+    if ((equation & ~own) != 0) tied |= equation & own;
+  return tied >> first;
+}
+
+// What a case of an interpolation takes, times what sums over these coordinates leave out.
+std::optional<Value> Needs::interpolated(const Term& sum, const Value& value, uint64_t tied) {
+  if (!value.is_element() || term(value.term).kind != TermKind::product) return value;
+  std::vector<Value> inside, data;
+  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+    const Value factor = algebra_.moved(arg.value, value.at);
+    if ((variables_of(factor) >> sum.reduced.size() & tied) != 0) inside.push_back(factor);
+    if (algebra_.reads_data(factor)) data.push_back(factor);
+  }
+  if (sum.kind == TermKind::reduce && data.size() > 1) return std::nullopt;  // a contraction: it takes products, too
+  if (inside.empty()) inside = data;
+  return inside.size() == 1 ? std::optional(inside[0]) : std::nullopt;
+}
+
+// What is added up in a case, over the variables of the case.
+std::vector<Value> Needs::added_in(const Case& one) {
+  if (!one.value.is_element() || term(one.value.term).kind != TermKind::sum) return {one.value};
+  std::vector<Value> added;
+  for (const Argument& arg : std::vector<Argument>(term(one.value.term).args))
+    added.push_back(algebra_.moved(arg.value, one.value.at));
+  return added;
+}
+
+// A region of a pair where a case of what is on one side of it holds: variables that are reduced, then those of the
+// pair, of which `at` tells those of the case. Nothing if that can not be said.
+std::optional<Region> Needs::case_in_pair(const Case& one, uint32_t reduced, const Region& region,
+                                          const std::vector<Form>& at, const std::vector<Form>& shift) {
+  Region where;
+  where.box.assign(one.where.box.begin(), one.where.box.begin() + reduced);
+  where.box.insert(where.box.end(), region.box.begin(), region.box.end());
+  for (const Form& cut : region.cuts) where.cut(atoms_.compose(cut, shift, where.box), atoms_);
+  for (size_t c = reduced; c < at.size(); ++c) {
+    Range& own = where.box[plain_variable(at[c])];
+    const Range& inside = one.where.box[c];
+    if (own.step != 1 || inside.step != 1) return std::nullopt;
+    own = {std::max(own.lo, inside.lo), std::min(own.hi, inside.hi), 1};
+    where.empty = where.empty || own.lo > own.hi;
+  }
+  for (const Form& cut : one.where.cuts) where.cut(atoms_.compose(cut, at, where.box), atoms_);
+  return where;
+}
+
+// The parts of a sum of elements with coefficients, as an image that was enlarged, or of a state that decays: what it
+// was before is made of the same, if all of that meets the factor, too.
+std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_interpolation(const PairKey& key, const Pair& pair,
+                                                                          size_t side) {
+  const Term sum = term(TermId(key[side]));
+  if (sum.kind == TermKind::reduce && sum.reducer != loops::Reducer::sum) return std::nullopt;
+  if (sum.body.size() > most_cases) return std::nullopt;
+  const uint32_t first = side == 0 ? 0 : pair.split, first_of_other = side == 0 ? pair.split : 0;
+  const uint32_t reduced = uint32_t(sum.reduced.size());
+  std::map<PairKey, PartOfSum> parts;
+  for (const Region& region : pair.regions) {
+    if (!region.samples.empty()) return std::nullopt;
+    std::vector<Form> at, shift, others;
+    for (uint32_t r = 0; r < reduced; ++r) at.push_back(Form::variable(r));
+    for (uint32_t c = 0; c < region.box.size(); ++c) shift.push_back(Form::variable(reduced + c));
+    at.insert(at.end(), shift.begin() + first, shift.begin() + first + sum.rank);
+    for (size_t c = 0; c < region.box.size() - sum.rank; ++c) others.push_back(shift[first_of_other + c]);
+    const uint64_t tied = tied_coordinates(region, first, sum.rank);
+    for (const Case& one : sum.body) {
+      const std::optional<Region> where = case_in_pair(one, reduced, region, at, shift);
+      if (!where) return std::nullopt;
+      if (where->empty) continue;
+      algebra_.box = one.where.box;
+      for (const Value& part : added_in(one)) {
+        algebra_.box = one.where.box;
+        const std::optional<Value> value = interpolated(sum, part, tied);
+        if (!value || !value->is_element() || value->term == key[1 - side] || !algebra_.reads_data(*value))
+          return std::nullopt;
+        std::vector<Form> forms;
+        for (const Form& form : value->at) forms.push_back(atoms_.compose(form, at, where->box));
+        if (add_part(parts, key, side, *value, *where, forms, others) == nullptr) return std::nullopt;
+      }
+    }
+  }
+  if (const auto before = parts.find(key); before != parts.end()) {
+    std::vector<Region> all = pair.regions;
+    for (const Region& region : before->second.regions) insert(all, region);
+    if (count(all) > count(pair.regions)) return std::nullopt;
+    parts.erase(before);
+  }
+  return parts;
+}
+
+// Products of a part of a sum with the other side of the pair that the sum is in.
+// Nothing if they can not be told.
+PartOfSum* Needs::add_part(std::map<PairKey, PartOfSum>& parts, const PairKey& key, size_t side, const Value& value,
+                           const Region& where, std::vector<Form> forms, const std::vector<Form>& others) {
+  const uint64_t other = key[1 - side];
+  const bool is_first = value.term < other;
+  PairKey own = key;
+  own[0] = is_first ? value.term : other;
+  own[1] = is_first ? other : value.term;
+  PartOfSum& part = parts[own];
+  part.split = uint32_t(is_first ? forms.size() : others.size());
+  forms.insert(is_first ? forms.end() : forms.begin(), others.begin(), others.end());
+  for (Region& mapped : index::image(where, forms, atoms_)) {
+    if (!mapped.samples.empty()) return nullptr;  // of different draws only the most are counted
+    insert(part.regions, std::move(mapped));
+  }
+  return part.regions.empty() ? nullptr : &part;
 }
 
 bool Needs::adds_sums_of_products(TermId id) const {

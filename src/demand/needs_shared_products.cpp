@@ -39,10 +39,14 @@ void Needs::share_products(TermId id) {
       if (!value.is_element() || uses_[value.term] > 1) continue;
       const Term& made = term(value.term);
       if (made.kind != TermKind::reduce || made.reducer != loops::Reducer::sum || made.body.size() != 1) continue;
-      parts.push_back({value.term, products_inside(value, region), factors_of(value), value, region});
+      parts.push_back({value.term, 0, {}, value, region});
     }
   }
   if (parts.size() < 2) return;
+  for (Part& part : parts) {
+    part.products = products_inside(part.value, part.region);
+    part.factors = factors_of(part.value);
+  }
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.products > b.products; });
   std::vector<const Part*> standing;
   for (const Part& part : parts) {

@@ -116,9 +116,9 @@ double Needs::distinct_points(const Region& region, uint64_t variables, double p
   return points / order;
 }
 
-// For the floor: what stands beside factors of one term may be added up over all orders of those, so that one of the
-// orders is enough. Variables of the result stay where they are.
-double Needs::orders_of_equal_factors(const Network& network, const std::vector<size_t>& inner) {
+// What stands beside factors of one term may be added up over all orders of those, and where it is the same in several
+// orders they are one sum: the points of one order are enough. Variables of the result stay where they are.
+EqualFactors Needs::equal_factors(const Network& network, const std::vector<size_t>& inner) {
   std::map<TermId, size_t> times;
   for (const size_t i : inner)
     if (network.factors[i].value.is_element()) ++times[network.factors[i].value.term];
@@ -129,12 +129,49 @@ double Needs::orders_of_equal_factors(const Network& network, const std::vector<
     members.push_back(i);
     all *= double(members.size());
   }
-  if (members.size() < 2) return 1;
+  if (members.size() < 2) return {};
   const auto found = symmetries(network, members, ~network.summed);
-  if (!found) return all;
-  // Those that everything else stays the same under are no other orders.
+  if (!found) return {all, {}};
   const auto same = symmetries(network, inner, ~network.summed);
-  return same && !same->empty() ? std::max(1.0, double(found->size()) / double(same->size())) : 1.0;
+  if (!same || same->empty()) return {};
+  // Of many factors some parts are the same in several orders, and made once.
+  if (inner.size() > 3) return {double(found->size()) / double(same->size()), {}};
+  EqualFactors equal{double(found->size()), {}};
+  for (const Exchanges& images : *same) equal.same.push_back(places_of(network, inner, images));
+  return equal;
+}
+
+// Of each factor which ones it becomes when variables change places.
+std::vector<uint64_t> Needs::places_of(const Network& network, const std::vector<size_t>& inner,
+                                       const Exchanges& images) {
+  std::vector<uint64_t> places(inner.size(), 0);
+  for (size_t i = 0; i < inner.size(); ++i) {
+    const Factor& from = network.factors[inner[i]];
+    uint64_t moved = 0;
+    for (uint32_t v = 0; v < images.size(); ++v)
+      if ((from.variables & bit(v)) != 0) moved |= bit(images[v]);
+    for (size_t k = 0; k < inner.size(); ++k) {
+      const Factor& to = network.factors[inner[k]];
+      if (to.variables == moved && to.value.kind == from.value.kind && to.value.term == from.value.term)
+        places[i] |= bit(k);
+    }
+  }
+  return places;
+}
+
+// Where every factor takes the place of one on its own side, or every one of one on the other, it is the same product,
+// which is made once anyway.
+double EqualFactors::orders_of(uint64_t side) const {
+  const auto keeps_sides = [&](const std::vector<uint64_t>& places) {
+    bool stay = true, change = true;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const uint64_t own = (side >> i & 1) != 0 ? side : ~side;
+      stay = stay && (places[i] & own) != 0;
+      change = change && (places[i] & ~own) != 0;
+    }
+    return stay || change;
+  };
+  return orders / double(std::max<int64_t>(1, std::count_if(same.begin(), same.end(), keeps_sides)));
 }
 
 // Variables that equations tell from others may stand for them.

@@ -57,6 +57,7 @@ NormalWriter::Linear NormalWriter::linear(const Form& form, const Scope& scope) 
     ExprId part;
     if (atom.kind == index::Atom::Kind::data) {
       part = converted(element(atom.source, atom.at, scope), result_type(terms_[atom.source]), DType::i64);
+      if (terms_.atoms().is_from_back(atom)) part = from_back(part, atom.extent);
     } else {
       const Function function = atom.kind == index::Atom::Kind::quotient ? Function::div : Function::mod;
       part = out_.program.call(function, written(linear(atom.of, scope)), out_.program.literal(Literal::of(atom.by)));
@@ -64,6 +65,14 @@ NormalWriter::Linear NormalWriter::linear(const Form& form, const Scope& scope) 
     result.parts.emplace_back(part, coefficient);
   }
   return result;
+}
+
+// A number below 0 counts from the back of an extent.
+ExprId NormalWriter::from_back(ExprId number, int64_t extent) {
+  loops::Program& program = out_.program;
+  const ExprId negative = program.call(Function::lt, number, program.literal(Literal::of(int64_t{0})));
+  const ExprId moved = program.call(Function::add, number, program.literal(Literal::of(extent)));
+  return program.call(Function::select, negative, moved, number);
 }
 
 void NormalWriter::add_to(ExprId& sum, ExprId part, bool negative) {

@@ -43,6 +43,7 @@ class NormalWriter {
   };
   Linear linear(const Form& form, const Scope& scope);
   ExprId written(const Linear& form);
+  ExprId from_back(ExprId number, int64_t extent);
   void add_to(ExprId& sum, ExprId part, bool negative);
   ExprId at_most(const Linear& form, bool equal);  // 0 <= form, or 0 == form
   ExprId literal(double number, DType type);

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "base/maths.h"
+#include "index/assignments.h"
 #include "index/circles.h"
 
 namespace lightline::index {
 namespace {
 
-constexpr int64_t max_assignments = 4096;
 constexpr int64_t max_quotients = 16;  // of one form, that are told apart
 constexpr size_t max_parts = 4096;
 
@@ -133,7 +133,7 @@ class Splitter {
     return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
       double values = 1;
       for (const auto& [variable, coefficient] : base.terms) values *= double(region.box[variable].count());
-      return values > double(max_assignments);
+      return values > double(Assignments::most);
     });
   }
   // Several variables that are the digits of one number, and how far each goes.
@@ -263,21 +263,22 @@ class Branches {
     Piece piece;
     std::vector<Form> cuts, forms;  // what is left to do
   };
-  std::vector<Branch> run() {
-    std::vector<Branch> done;
-    while (!open_.empty()) {
+  // Until `visit(Branch&)` has seen enough.
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (size_t done = 0; !open_.empty();) {
       Branch branch = std::move(open_.back());
       open_.pop_back();
       if (branch.piece.bounds_empty()) continue;
-      const auto found = done.size() + open_.size() < max_parts ? few_quotients(branch) : std::nullopt;
+      const auto found = done + open_.size() < max_parts ? few_quotients(branch) : std::nullopt;
       if (!found) {
-        done.push_back(std::move(branch));
+        ++done;
+        if (!visit(branch)) return;
         continue;
       }
       for (int64_t quotient = found->values.hi; quotient >= found->values.lo; --quotient)
         take(branch, *found, quotient);
     }
-    return done;
   }
 
  private:
@@ -312,6 +313,7 @@ class Branches {
     return std::nullopt;
   }
   Form replaced(const Form& form, const Found& found, int64_t quotient, std::span<const Range> box) {
+    if (!atoms_.has_compound(form)) return form;
     Form result = Form::of(form.constant);
     for (const auto& [id, coefficient] : form.terms) {
       Form image = Form::variable(id);
@@ -330,9 +332,12 @@ class Branches {
                                                     : atoms_.remainder(inner, atom.by, box);
         }
       }
-      result = atoms_.sum(result, image, coefficient);
+      atoms_.add(result, image, coefficient);
     }
     return result;
+  }
+  bool is_never(const Form& cut, std::span<const Range> box) const {
+    return atoms_.range(cut, box).hi < 0 && !atoms_.has_data(cut);
   }
   void take(const Branch& branch, const Found& found, int64_t quotient) {
     Branch next{branch.piece, {}, {}};
@@ -342,6 +347,7 @@ class Branches {
     if (next.piece.bounds_empty()) return;
     for (const Form& cut : branch.cuts) {
       Form image = replaced(cut, found, quotient, next.piece.box);
+      if (is_never(image, next.piece.box)) return;
       if (atoms_.has_compound(image))
         next.cuts.push_back(std::move(image));
       else
@@ -355,89 +361,17 @@ class Branches {
   Atoms& atoms_;
 };
 
-// Quotients and remainders that are left: their variables are tried value by value.
-class Assignments {
- public:
-  Assignments(const std::vector<Form>& cuts, const std::vector<Form>& forms, Piece start, Atoms& atoms)
-      : cuts_(cuts), forms_(forms), start_(std::move(start)), atoms_(atoms) {
-    std::set<AtomId> found;
-    for (const auto* list : {&cuts, &forms})
-      for (const Form& form : *list) collect(form, found);
-    tried_.assign(found.begin(), found.end());
-  }
-
-  std::vector<AffinePart> run() {
-    parts_.clear();
-    left_ = max_assignments;
-    images_.resize(start_.box.size());
-    for (size_t v = 0; v < images_.size(); ++v) images_[v] = Form::variable(AtomId(v));
-    try_from(0, start_.box);
-    return std::move(parts_);
-  }
-
- private:
-  void collect(const Form& form, std::set<AtomId>& found) const {
-    for (const auto& [id, coefficient] : form.terms) {
-      if (is_variable(id)) continue;
-      const Atom& atom = atoms_[id];
-      if (atom.kind != Atom::Kind::data)
-        atoms_.for_each_variable_of(id, [&](AtomId variable) { found.insert(variable); });
-      for (const Form& inner : atom.at) collect(inner, found);
-    }
-  }
-  void try_from(size_t i, std::vector<Range> box) {
-    if (left_ <= 0) return;
-    if (i == tried_.size()) {
-      --left_;
-      finish(box);
-      return;
-    }
-    const AtomId variable = tried_[i];
-    const Range range = box[variable];
-    for (int64_t value = range.lo; value <= range.hi; value += range.step) {
-      if (left_ <= 0) return atoms_.lose(Loss::values);
-      box[variable] = {value, value, 1};
-      images_[variable] = Form::of(value);
-      try_from(i + 1, box);
-    }
-    images_[variable] = Form::variable(variable);
-  }
-  void finish(const std::vector<Range>& box) {
-    AffinePart part;
-    part.piece = start_;
-    part.piece.box = box;
-    for (const HalfSpace& cut : std::exchange(part.piece.cuts, {})) part.piece.cut(cut);
-    for (const Form& cut : cuts_) {
-      const Form plain = atoms_.compose(cut, images_, box);
-      if (atoms_.has_compound(plain)) return atoms_.lose(Loss::data);  // it hangs on data: no point is sure
-      part.piece.cut(half_space(plain));
-    }
-    if (part.piece.bounds_empty()) return;
-    for (const Form& form : forms_) part.forms.push_back(atoms_.compose(form, images_, box));
-    parts_.push_back(std::move(part));
-  }
-
-  const std::vector<Form>& cuts_;
-  const std::vector<Form>& forms_;
-  Piece start_;
-  Atoms& atoms_;
-  std::vector<AtomId> tried_;
-  std::vector<Form> images_;
-  std::vector<AffinePart> parts_;
-  int64_t left_ = 0;
-};
-
 }  // namespace
 
 std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, std::span<const Form> forms,
-                                               Atoms& atoms) {
+                                               Atoms& atoms, bool any_will_do) {
   if (!regions.empty())
     if (Circles circles(regions, forms, atoms); circles.any()) {
       std::vector<Region> turned;
       std::vector<Form> images;
       for (const Region& region : regions) turned.push_back(circles.turned(region));
       for (const Form& form : forms) images.push_back(circles.turned(form, turned[0].box));
-      return to_affine(turned, images, atoms);
+      return to_affine(turned, images, atoms, any_will_do);
     }
   std::vector<std::vector<AffinePart>> result(regions.size());
   if (regions.empty()) return result;
@@ -454,6 +388,7 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
       else
         piece.cut(half_space(image));
     };
+    for (const Form& cut : region.cuts) add(cut);  // of digits: bounds may follow from them
     for (size_t v = 0; v < region.box.size(); ++v) {
       const Range& range = region.box[v];
       if (!splitter.is_split(v)) continue;
@@ -463,13 +398,14 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
       Form digit = atoms.remainder({-range.lo, {{AtomId(v), 1}}}, range.step, {});
       add(atoms.scaled(digit, -1));
     }
-    for (const Form& cut : region.cuts) add(cut);
     if (piece.bounds_empty()) continue;
     for (const Form& form : forms) left_forms.push_back(atoms.compose(form, splitter.images(), piece.box));
-    for (Branches::Branch& branch :
-         Branches(std::move(left_cuts), std::move(left_forms), std::move(piece), atoms).run())
-      for (AffinePart& part : Assignments(branch.cuts, branch.forms, std::move(branch.piece), atoms).run())
+    Branches branches(std::move(left_cuts), std::move(left_forms), std::move(piece), atoms);
+    branches.for_each([&](Branches::Branch& branch) {
+      for (AffinePart& part : Assignments(branch.cuts, branch.forms, std::move(branch.piece), atoms).run(any_will_do))
         result[r].push_back(std::move(part));
+      return !any_will_do || result[r].empty();
+    });
     std::vector<Sample> samples = region.samples;
     bool kept = true;
     for (Sample& sample : samples) {

@@ -15,8 +15,8 @@ struct AffinePart {
 };
 
 // For each region, parts without a point in common. All points where radices refine each other or few values have to be
-// tried, else some.
+// tried, else some. Where any point will do, what is found after the first is left out.
 std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, std::span<const Form> forms,
-                                               Atoms& atoms);
+                                               Atoms& atoms, bool any_will_do = false);
 
 }  // namespace lightline::index

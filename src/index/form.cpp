@@ -77,6 +77,11 @@ void Atoms::know(uint32_t source, Table table) {
   *answers_ = {};
 }
 
+void Atoms::know(uint32_t source, Order order) {
+  orders_.insert_or_assign(source, order);
+  *answers_ = {};
+}
+
 AtomId Atoms::intern(Atom atom) {
   const uint64_t hash = hash_of(atom);
   const auto [first, last] = by_hash_.equal_range(hash);

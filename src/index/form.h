@@ -13,8 +13,10 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -109,6 +111,27 @@ class Atoms {
     std::vector<int64_t> values;
   };
   void know(uint32_t source, Table table);
+  // The values of a source of data are all different along one of its places, whatever the others are, and lie between
+  // 0 and the extent: an order, or the first of one.
+  struct Order {
+    uint32_t along = 0;
+    int64_t extent = 0;
+  };
+  void know(uint32_t source, Order order);
+  const Order* order(uint32_t source) const {
+    const auto found = orders_.find(source);
+    return found == orders_.end() ? nullptr : &found->second;
+  }
+  // Numbers of which nothing is known, not even that others depend on them: those of an input.
+  void know_free(uint32_t source) { free_.insert(source); }
+  bool is_free(uint32_t source) const { return free_.contains(source); }
+  // Numbers below 0 of a source count from the back of the extent.
+  void know_from_back(uint32_t source, int64_t extent) { from_back_.emplace(source, extent); }
+  bool is_from_back(const Atom& data) const { return from_back_.contains({data.source, data.extent}); }
+  // The place that one of the numbers of data tells.
+  int64_t place(const Atom& data, int64_t number) const {
+    return number < 0 && is_from_back(data) ? number + data.extent : number;
+  }
   const Table* table(uint32_t source) const {
     const auto found = tables_.find(source);
     return found == tables_.end() ? nullptr : &found->second;
@@ -168,6 +191,9 @@ class Atoms {
   std::deque<Atom> atoms_;  // they stay where they are
   std::unordered_multimap<uint64_t, AtomId> by_hash_;
   std::unordered_map<uint32_t, Table> tables_;
+  std::unordered_map<uint32_t, Order> orders_;
+  std::unordered_set<uint32_t> free_;
+  std::set<std::pair<uint32_t, int64_t>> from_back_;
   uint32_t unknowns_ = 0;
   mutable Losses losses_{};
   std::unique_ptr<Answers> answers_;

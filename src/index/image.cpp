@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "base/maths.h"
 #include "index/answers.h"
+#include "index/assignments.h"
 #include "index/mapper.h"
+#include "index/orders.h"
 #include "index/trial.h"
 
 namespace lightline::index {
@@ -152,13 +156,64 @@ double box_count(const std::vector<Range>& box) {
   return total;
 }
 
-double sample_factor(const std::vector<Sample>& samples, Data data) {
+// Different shifts of a sample: of ranges of its coordinate.
+double shifts_of(std::span<const Region* const> regions, uint32_t coordinate) {
+  double all = 0;
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (const Region* region : regions) {
+    const Range& range = region->box[coordinate];
+    all += double(range.count());
+    lo = std::min(lo, range.lo);
+    hi = std::max(hi, range.hi);
+  }
+  return std::max(1.0, std::min(all, double(hi - lo) + 1));
+}
+
+// How many points stand for each point of regions that have the same samples, at the least: a sample and its shifts
+// may have values in common.
+double sample_factor(std::span<const Region* const> regions, Data data) {
   double factor = 1;
-  for (const Sample& sample : samples) factor *= data == Data::general ? sample.expected : sample.least;
+  for (const Sample& sample : regions[0]->samples) {
+    const double own = data == Data::general ? sample.expected : sample.least;
+    const double shifts = shifts_of(regions, sample.coordinate);
+    double values = own;
+    if (shifts > 1 && data == Data::kindest)
+      values = own < 1 ? own : own + shifts - 1;
+    else if (shifts > 1 && sample.extent > own)  // each value is there with the same chance
+      values = std::max(own, -sample.extent * std::expm1(shifts * std::log1p(-own / sample.extent)));
+    factor *= values / shifts;
+  }
   return factor;
 }
 
+double sample_factor(const Region& region, Data data) {
+  const Region* const regions[] = {&region};
+  return sample_factor(regions, data);
+}
+
+double most_values(const Region& region, Data data) {
+  double factor = 1;
+  for (const Sample& sample : region.samples) factor *= data == Data::general ? sample.expected : sample.least;
+  return factor;
+}
+
+// Where the points of regions are, whatever the data: their samples without the numbers.
+std::vector<Region> reach_of(std::span<const Region* const> regions) {
+  std::vector<Region> result;
+  for (const Region* region : regions) {
+    Region reach;
+    reach.box = region->box;
+    for (const Sample& sample : region->samples) {
+      Range& range = reach.box[sample.coordinate];
+      range = sample.extent > 0 ? Range{range.lo, range.hi + int64_t(sample.extent) - 1, 1} : anything;
+    }
+    result.push_back(std::move(reach));
+  }
+  return result;
+}
+
 std::vector<Region> found_image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
+  if (const auto places = with_an_order_left_out(region, forms, atoms)) return image(region, *places, atoms);
   std::vector<Region> result;
   if (const std::vector<size_t> first = repeated_multiples(forms); !is_identity(first)) {
     std::vector<Form> different;
@@ -188,33 +243,151 @@ std::vector<Region> found_image(const Region& region, std::span<const Form> form
   return result;
 }
 
-double found_count(std::span<const Region> regions, Atoms& atoms, Data data) {
-  // Regions with the same data at the same coordinates are one set; of different ones only the largest is sure.
-  std::vector<const std::vector<Sample>*> kinds;
-  for (const Region& region : regions)
-    if (!region.empty && std::none_of(kinds.begin(), kinds.end(), [&](const auto* k) { return *k == region.samples; }))
-      kinds.push_back(&region.samples);
-  double largest = 0;
-  if (kinds.size() > 1) atoms.lose(Loss::data);
-  for (const std::vector<Sample>* kind : kinds) {
-    std::vector<Region> same;
-    for (const Region& region : regions)
-      if (!region.empty && region.samples == *kind) same.push_back(region);
-    for (Region& region : same) region.samples.clear();
-    PointSet points;
-    for (const auto& parts : to_affine(same, {}, atoms))
-      for (const AffinePart& part : parts) points.add(part.piece);
-    bool exact = true;
-    double found = points.points(&exact);
-    if (!exact) atoms.lose(Loss::lines);
-    if (points.drops_points()) atoms.lose(Loss::overlap);
-    for (const Region& region : same) found = std::max(found, region.points);
-    largest = std::max(largest, found * sample_factor(*kind, data));
+// Regions with the same data at the same coordinates.
+struct Kind {
+  std::vector<const Region*> regions;
+  double points = 0;
+};
+
+std::vector<Kind> kinds_of(std::span<const Region> regions) {
+  std::vector<Kind> kinds;
+  for (const Region& region : regions) {
+    if (region.empty) continue;
+    const auto same = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const Kind& kind) { return kind.regions[0]->samples == region.samples; });
+    if (same == kinds.end())
+      kinds.push_back({{&region}, 0});
+    else
+      same->regions.push_back(&region);
   }
-  return largest;
+  return kinds;
+}
+
+// Bounds of a variable that begin and end where the cuts of its remainders let them.
+void tighten(Region& region, const Atoms& atoms) {
+  const auto remainder_of = [&](const Form& cut) -> const Atom* {
+    if (cut.terms.size() != 1 || is_variable(cut.terms[0].first)) return nullptr;
+    const Atom& atom = atoms[cut.terms[0].first];
+    const bool plain = atom.kind == Atom::Kind::remainder && atom.of.terms.size() == 1 &&
+                       is_variable(atom.of.terms[0].first) && atom.of.terms[0].second == 1;
+    return plain ? &atom : nullptr;
+  };
+  for (const Form& cut : region.cuts) {
+    const Atom* atom = remainder_of(cut);
+    if (atom == nullptr) continue;
+    Range& range = region.box[atom->of.terms[0].first];
+    if (range.count() < 1) continue;
+    range.hi = range.lo + (range.count() - 1) * range.step;
+    const auto is_left_out = [&](int64_t value) {
+      return cut.constant + cut.terms[0].second * floor_mod(value + atom->of.constant, atom->by) < 0;
+    };
+    for (int64_t tried = 0; tried < atom->by && range.lo < range.hi && is_left_out(range.lo); ++tried)
+      range.lo += range.step;
+    for (int64_t tried = 0; tried < atom->by && range.lo < range.hi && is_left_out(range.hi); ++tried)
+      range.hi -= range.step;
+  }
+}
+
+double points_of(const Kind& kind, Atoms& atoms, Data data) {
+  std::vector<Region> same;
+  for (const Region* region : kind.regions) {
+    same.push_back(*region);
+    same.back().samples.clear();
+    tighten(same.back(), atoms);
+  }
+  PointSet points;
+  for (const auto& parts : to_affine(same, {}, atoms))
+    for (const AffinePart& part : parts) points.add(part.piece);
+  bool exact = true;
+  double found = points.points(&exact);
+  if (!exact) atoms.lose(Loss::lines);
+  if (points.drops_points()) atoms.lose(Loss::overlap);
+  for (const Region& region : same) found = std::max(found, region.points);
+  return found * sample_factor(kind.regions, data);
+}
+
+// The same elements but for the numbers, at one coordinate each.
+bool differ_in_numbers_alone(const Kind& a, const Kind& b) {
+  const auto &x = a.regions[0]->samples, &y = b.regions[0]->samples;
+  if (x.size() != 1 || y.size() != 1 || x[0].coordinate != y[0].coordinate || x[0].extent != y[0].extent) return false;
+  if (x[0].extent <= 0 || a.regions.size() != b.regions.size()) return false;
+  const auto same = [](const Region* one, const Region* other) {
+    return one->box == other->box && one->cuts == other->cuts;
+  };
+  return std::all_of(a.regions.begin(), a.regions.end(), [&](const Region* one) {
+    return std::any_of(b.regions.begin(), b.regions.end(), [&](const Region* other) { return same(one, other); });
+  });
+}
+
+// Rows that are drawn by themselves, again and again, are those of as many draws.
+std::vector<Kind> drawn_together(std::vector<Kind> kinds, const Atoms& atoms) {
+  constexpr size_t most_compared = 256;
+  if (kinds.size() > most_compared) return kinds;
+  std::vector<Kind> result;
+  std::vector<bool> taken(kinds.size(), false);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (taken[i]) continue;
+    std::vector<const Sample*> together;
+    double left = 1;  // the share of rows that none of them has
+    for (size_t j = i; j < kinds.size(); ++j) {
+      if (taken[j] || !differ_in_numbers_alone(kinds[i], kinds[j])) continue;
+      const Sample& sample = kinds[j].regions[0]->samples[0];
+      if (!std::all_of(together.begin(), together.end(),
+                       [&](const Sample* s) { return are_independent(*s, sample, atoms); }))
+        continue;
+      together.push_back(&sample);
+      left *= 1 - std::min(1.0, sample.expected / sample.extent);
+      taken[j] = true;
+    }
+    result.push_back(std::move(kinds[i]));
+    if (together.size() < 2) continue;
+    const Sample& own = *together[0];
+    const bool shifted = std::any_of(result.back().regions.begin(), result.back().regions.end(),
+                                     [&](const Region* region) { return region->box[own.coordinate].count() > 1; });
+    if (!shifted && own.expected > 0) result.back().points *= std::max(1.0, own.extent * (1 - left) / own.expected);
+  }
+  return result;
+}
+
+// Regions of one kind are one set. Of different kinds those count, from the largest on, that have no point in common
+// with any before, whatever the data.
+double found_count(std::span<const Region> regions, Atoms& atoms, Data data) {
+  constexpr size_t most_compared = 1 << 14;
+  std::vector<Kind> kinds = kinds_of(regions);
+  for (Kind& kind : kinds) kind.points = points_of(kind, atoms, data);
+  if (data == Data::general) kinds = drawn_together(std::move(kinds), atoms);
+  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.points > b.points; });
+  double total = 0;
+  size_t compared = 0;
+  std::vector<std::vector<Region>> taken;
+  for (const Kind& kind : kinds) {
+    std::vector<Region> reach = reach_of(kind.regions);
+    const bool apart = std::all_of(taken.begin(), taken.end(), [&](const std::vector<Region>& other) {
+      compared += other.size() * reach.size();
+      return compared <= most_compared && std::none_of(other.begin(), other.end(), [&](const Region& a) {
+               return std::any_of(reach.begin(), reach.end(),
+                                  [&](const Region& b) { return has_common_points(a, b, atoms); });
+             });
+    });
+    if (!apart) {
+      atoms.lose(Loss::data);
+      continue;
+    }
+    total += kind.points;
+    taken.push_back(std::move(reach));
+  }
+  return total;
 }
 
 }  // namespace
+
+bool are_independent(const Sample& a, const Sample& b, const Atoms& atoms) {
+  if (a.places.empty() || b.places.empty() || !atoms.is_free(a.held_by) || !atoms.is_free(b.held_by)) return false;
+  if (a.held_by != b.held_by) return true;
+  for (size_t d = 0; d < a.places.size(); ++d)
+    if (a.places[d].hi < b.places[d].lo || b.places[d].hi < a.places[d].lo) return true;
+  return false;
+}
 
 std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
   if (region.empty) return {};
@@ -248,7 +421,8 @@ bool has_no_points(const Region& region, Atoms& atoms) {
   if (part.empty) return true;
   const auto answer = asked_once(Answers::Question::emptiness, std::span(&part, 1), {}, atoms, [&] {
     const Losses before = atoms.losses();
-    const auto parts = to_affine(std::span(&part, 1), {}, atoms);
+    if (has_seen_point(part, atoms)) return Answers::Answer{{}, 1};
+    const auto parts = to_affine(std::span(&part, 1), {}, atoms, true);
     if (!parts[0].empty()) atoms.forget_losses_since(before);
     return Answers::Answer{{}, double(parts[0].size())};
   });
@@ -257,7 +431,7 @@ bool has_no_points(const Region& region, Atoms& atoms) {
 
 AtLeast count(const Region& region, Atoms& atoms, Data data) {
   if (region.empty) return AtLeast(0);
-  if (region.cuts.empty()) return AtLeast(box_count(region.box) * sample_factor(region.samples, data));
+  if (region.cuts.empty()) return AtLeast(box_count(region.box) * sample_factor(region, data));
   if (region.points >= 0) return AtLeast(region.points);
   return count(std::span(&region, 1), atoms, data);
 }
@@ -268,7 +442,7 @@ AtMost count_at_most(std::span<const Region> regions, Atoms& atoms, Data data) {
   if (atoms.losses() == before) return AtMost(counted);
   double boxes = 0;
   for (const Region& region : regions)
-    if (!region.empty) boxes += box_count(region.box) * sample_factor(region.samples, data);
+    if (!region.empty) boxes += box_count(region.box) * most_values(region, data);
   return AtMost(boxes);
 }
 

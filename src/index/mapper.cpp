@@ -5,28 +5,18 @@
 #include <set>
 
 #include "base/maths.h"
+#include "index/draws.h"
 #include "index/mapper.h"
 #include "index/progression.h"
 
 namespace lightline::index {
 namespace {
 
-// Different values among `draws` random ones below `extent`.
-double expected_values(double draws, double extent) {
-  if (extent <= 1) return std::min(draws, extent);
-  return -extent * std::expm1(draws * std::log1p(-1 / extent));
-}
-
-// What is no affine form by now hangs on data.
-bool is_data(const Form& form) {
-  return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) { return !is_variable(term.first); });
-}
-
 // Maps one affine part.
 class Mapper {
  public:
   Mapper(AffinePart part, Atoms& atoms)
-      : part_(std::move(part)), all_(part_.piece.box), atoms_(atoms), size_(part_.forms.size()) {
+      : part_(std::move(part)), whole_(part_.piece), atoms_(atoms), size_(part_.forms.size()), draws_(part_, atoms) {
     take_cuts();
     uses_.assign(part_.piece.box.size(), 0);
     for (const Form& form : part_.forms) atoms_.for_each_variable(form, [&](AtomId variable) { ++uses_[variable]; });
@@ -82,18 +72,17 @@ class Mapper {
   std::vector<uint32_t> coordinates_with(const std::set<AtomId>& variables, size_t but) const;
   Sample moved(const Sample& sample, size_t coordinate) const;
   void place_data(size_t coordinate);
-  double draws(const Atom& atom) const;
-  std::optional<double> known_values(const Atom& atom) const;
 
   AffinePart part_;
-  std::vector<Range> all_;  // the box before anything was left out
-  Piece source_;            // of the variables that coordinates have
+  const Piece whole_;  // before anything was left out
+  Piece source_;       // of the variables that coordinates have
   Atoms& atoms_;
   const size_t size_;
   std::vector<std::pair<size_t, Form>> taken_;
   std::vector<int> uses_;
   std::vector<size_t> data_;
   Region region_;
+  Draws draws_;
 };
 
 void Mapper::take_cuts() {
@@ -206,22 +195,27 @@ bool Mapper::solve_digits(const std::vector<size_t>& together, std::vector<bool>
         return std::abs(term.second) * box[term.first].step;
       };
       std::sort(open.begin(), open.end(), [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
-      // From the least value on, every digit counts up.
-      int64_t reach = 0;
-      bool apart = true;
+      // Digits as they are where they fit; else from the least value on, every digit counts up.
+      int64_t reach = 0, reach_from_zero = 0;
+      bool apart = true, from_zero = true;
       for (const auto& term : open) {
-        const auto& [variable, coefficient] = term;
+        const Range& range = box[term.first];
         apart = apart && place_of(term) > reach;
-        reach += place_of(term) * (box[variable].count() - 1);
-        rest.constant -= coefficient * (coefficient > 0 ? box[variable].lo : last_of(box[variable]));
+        reach += place_of(term) * (range.count() - 1);
+        from_zero = from_zero && term.second > reach_from_zero && range.step == 1 && range.lo >= 0;
+        reach_from_zero += term.second * range.hi;
       }
+      const auto first_of = [&](const std::pair<AtomId, int64_t>& term) {
+        const Range& range = box[term.first];
+        return from_zero ? 0 : term.second > 0 ? range.lo : last_of(range);
+      };
+      for (const auto& term : open) rest.constant -= term.second * first_of(term);
       if (!apart) continue;
       for (size_t k = open.size(); k-- > 0;) {
         const auto [variable, coefficient] = open[k];
         const int64_t place = place_of(open[k]), step = box[variable].step;
         const Form digit = atoms_.quotient(rest, place, ranges);
-        images[variable] = coefficient > 0 ? atoms_.sum(Form::of(box[variable].lo), digit, step)
-                                           : atoms_.sum(Form::of(last_of(box[variable])), digit, -step);
+        images[variable] = atoms_.sum(Form::of(first_of(open[k])), digit, coefficient > 0 ? step : -step);
         solved[variable] = true;
         rest = atoms_.remainder(rest, place, ranges);
       }
@@ -379,6 +373,7 @@ void Mapper::solve(const std::vector<size_t>& together) {
       const Form& form = part_.forms[together[i]];
       if (form.coefficient(sample.coordinate) == 0) continue;
       Sample one = moved(sample, together[i]);
+      if (form.coefficient(sample.coordinate) != 1) one.extent = 0;  // its values do not follow each other
       if (!first || form.terms.size() != 1) {
         one.least = one.expected = 1;
         atoms_.lose(Loss::data);
@@ -399,89 +394,40 @@ std::vector<uint32_t> Mapper::coordinates_with(const std::set<AtomId>& variables
   return found;
 }
 
-// What varies with a variable that no coordinate has is drawn as often as that has values.
+// What varies with variables that no coordinate has is drawn as often as those have values together.
 Sample Mapper::moved(const Sample& sample, size_t coordinate) const {
   Sample result = sample;
   result.coordinate = uint32_t(coordinate);
   result.varies.clear();
+  std::set<uint32_t> kept;
+  std::set<int> gone;
   for (const uint32_t variable : sample.varies) {
-    const std::vector<uint32_t> kept = coordinates_with({variable}, coordinate);
-    if (!kept.empty()) {
-      result.varies.insert(result.varies.end(), kept.begin(), kept.end());
-    } else if (const double times = double(all_[variable].count()); sample.extent > 0 && times > 1) {
-      result.expected = sample.extent * -std::expm1(times * std::log1p(-result.expected / sample.extent));
-      result.source = mixed(result.source, variable);
-    }
+    const std::vector<uint32_t> coordinates = coordinates_with({variable}, coordinate);
+    kept.insert(coordinates.begin(), coordinates.end());
+    if (coordinates.empty() && whole_.box[variable].count() > 1) gone.insert(int(variable));
   }
+  result.varies.assign(kept.begin(), kept.end());
+  if (sample.extent <= 0 || gone.empty() || sample.expected >= sample.extent) return result;
+  const double times = index::count(project(whole_, {gone.begin(), gone.end()}));
+  if (times > 1) {
+    const double more = sample.extent * -std::expm1(times * std::log1p(-result.expected / sample.extent));
+    const double most = expected_values(sample.draws, sample.extent);  // others may be read at the same places
+    result.expected = std::max(result.expected, std::min(more, most));
+  }
+  for (const int variable : gone) result.source = mixed(result.source, uint64_t(variable));
   return result;
 }
 
-// Draws of a number by data, where nothing else tells them apart.
-double Mapper::draws(const Atom& atom) const {
-  std::set<AtomId> inside;
-  for (const Form& form : atom.at) atoms_.for_each_variable(form, [&](AtomId v) { inside.insert(v); });
-  Region places;
-  places.box = part_.piece.box;
-  for (const AtomId variable : inside) {
-    bool elsewhere = false;
-    for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_of(cut, int(variable)) != 0;
-    for (const Form& form : part_.forms) elsewhere |= !is_data(form) && form.coefficient(variable) != 0;
-    if (elsewhere) places.box[variable].hi = places.box[variable].lo;
-  }
-  double total = 0;
-  for (const Region& region : image(places, atom.at, atoms_)) total = std::max(total, double(count(region, atoms_)));
-  for (const Sample& sample : part_.samples)
-    if (inside.contains(sample.coordinate)) total *= sample.expected;
-  return total;
-}
-
-std::optional<double> Mapper::known_values(const Atom& atom) const {
-  const Atoms::Table* table = atoms_.table(atom.source);
-  if (table == nullptr) return std::nullopt;
-  Region places;
-  places.box = part_.piece.box;
-  std::set<int64_t> values;
-  for (const Region& region : image(places, atom.at, atoms_)) {
-    if (!region.is_box() || count(region, atoms_) > 1e6) {
-      atoms_.lose(Loss::values);
-      continue;
-    }
-    for_each_point(Piece{region.box, {}}, [&](const std::vector<int64_t>& at) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < at.size(); ++d) offset = offset * table->extents[d] + at[d];
-      if (offset >= 0 && size_t(offset) < table->values.size()) values.insert(table->values[size_t(offset)]);
-    });
-  }
-  return double(values.size());
-}
-
 void Mapper::place_data(size_t coordinate) {
+  Sample sample = draws_.sample(coordinate);
   const Form& form = part_.forms[coordinate];
-  Sample sample;
-  sample.coordinate = uint32_t(coordinate);
-  sample.source = hash_of(form);
-  int64_t extent = 1;
-  if (form.terms.size() == 1 && atoms_[form.terms[0].first].kind == Atom::Kind::data) {
-    const Atom& atom = atoms_[form.terms[0].first];
-    extent = std::max<int64_t>(1, std::min<int64_t>(atom.extent, greatest_kept));
-    bool repeated = false;  // the same number by an earlier coordinate
-    for (const size_t other : data_) repeated |= other < coordinate && part_.forms[other].terms == form.terms;
-    const double times = repeated ? 1 : draws(atom);
-    const auto known = times > 1 ? known_values(atom) : std::nullopt;
-    if (known) {
-      sample.least = sample.expected = std::max(1.0, *known);
-    } else {
-      sample.expected = std::max(1.0, std::min(times, expected_values(times, double(extent))));
-      sample.extent = double(extent);
-    }
+  if (const Atom* atom = number_by_data(form, atoms_)) {
     std::set<AtomId> inside;
-    for (const Form& place : atom.at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
+    for (const Form& place : atom->at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
     sample.varies = coordinates_with(inside, coordinate);
-  } else {
-    atoms_.lose(Loss::data);
   }
-  region_.box[coordinate] = {0, 0, 1};
-  region_.samples.push_back(sample);
+  region_.box[coordinate] = {form.constant, form.constant, 1};
+  region_.samples.push_back(std::move(sample));
 }
 
 }  // namespace

@@ -255,6 +255,11 @@ bool Piece::bounds_empty() const {
 }
 
 void Piece::cut(HalfSpace half_space) {
+  for (auto& [v, c] : half_space.terms)  // variables of one value are numbers
+    if (const Range& range = box[size_t(v)]; range.count() == 1) {
+      half_space.constant += c * range.lo;
+      c = 0;
+    }
   erase_if(half_space.terms, [](const auto& term) { return term.second == 0; });
   int64_t least = half_space.constant, most = half_space.constant;
   for (const auto& [v, c] : half_space.terms) {
@@ -390,8 +395,10 @@ bool keeps_steps(const Piece& piece, const HalfSpace& equation, int variable) {
   return first % range.step == 0;
 }
 
-// Variables that the same equation tells in all pieces are left out: as many points, and perhaps boxes.
-void solve_common_equations(std::vector<Piece>& pieces) {
+// Variables that the same equation tells in all pieces are left out: as many points, and perhaps boxes. Whether there
+// are any.
+bool solve_common_equations(std::vector<Piece>& pieces) {
+  bool any = false;
   for (const HalfSpace& equation : std::vector<HalfSpace>(pieces[0].cuts)) {
     if (!std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return has_equation(piece, equation); }))
       continue;
@@ -402,26 +409,26 @@ void solve_common_equations(std::vector<Piece>& pieces) {
                             });
       if (!solvable) continue;
       for (Piece& piece : pieces) solve(piece, equation, variable);
+      any = true;
       break;
     }
   }
+  return any;
 }
 
 }  // namespace
 
 double PointSet::points(bool* exact) const {
-  if (added_.size() > 1) {
-    PointSet solved;
-    std::vector<Piece> own = added_;
-    solve_common_equations(own);
-    for (Piece& piece : own) solved.add(std::move(piece));
+  const auto points_of = [&](const std::vector<Piece>& disjoint_pieces) {
     double total = 0;
-    for (const Piece& piece : solved.pieces()) total += count(piece, exact);
+    for (const Piece& piece : disjoint_pieces) total += count(piece, exact);
     return total;
-  }
-  double total = 0;
-  for (const Piece& piece : pieces()) total += count(piece, exact);
-  return total;
+  };
+  std::vector<Piece> own = added_;
+  if (own.size() < 2 || !solve_common_equations(own)) return points_of(pieces());
+  PointSet solved;
+  for (Piece& piece : own) solved.add(std::move(piece));
+  return points_of(solved.pieces());
 }
 
 }  // namespace lightline::index

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/maths.h"
 #include "index/region.h"
 
 namespace lightline::index {
@@ -42,8 +43,12 @@ class Progression {
     int64_t reach = 0;
     for (size_t i = 0; i + 1 < levels_.size(); ++i) {
       reach += levels_[i].step * (levels_[i].count - 1);
-      Form digit = atoms.remainder({-base_, {{AtomId(coordinate), 1}}}, levels_[i + 1].step, {});
-      region.cut(atoms.sum(Form::of(reach), digit, -1), atoms);
+      // As the coordinate has them, if nothing is carried over; else from the least value on.
+      const int64_t next = levels_[i + 1].step, low = floor_mod(base_, next);
+      const bool plain = low + reach < next;
+      const Form digit = atoms.remainder({plain ? 0 : -base_, {{AtomId(coordinate), 1}}}, next, {});
+      region.cut(atoms.sum(Form::of(plain ? low + reach : reach), digit, -1), atoms);
+      if (plain && low > 0) region.cut(atoms.sum(Form::of(-low), digit), atoms);
     }
     if (step > 1) {
       Form digit = atoms.remainder({-base_, {{AtomId(coordinate), 1}}}, step, {});

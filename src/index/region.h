@@ -19,9 +19,15 @@ struct Sample {
   double expected = 1;           // different values in general position
   double extent = 0;             // of so many that there could be; 0 if that is not known
   std::vector<uint32_t> varies;  // coordinates for each of whose values there are others
+  uint32_t held_by = 0;          // whose numbers they are,
+  std::vector<Range> places;     // between which places they are read, if that is known,
+  double draws = 0;              // and at how many of them; 0 if that is not known
   bool operator==(const Sample&) const = default;
   auto operator<=>(const Sample&) const = default;
 };
+
+// The numbers of one tell nothing of those of the other.
+bool are_independent(const Sample& a, const Sample& b, const Atoms& atoms);
 
 struct Region {
   std::vector<Range> box;

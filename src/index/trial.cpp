@@ -130,7 +130,7 @@ class Trial {
     int64_t offset = 0;
     for (size_t d = 0; d < atom.at.size(); ++d)
       offset = offset * table.extents[d] + std::clamp<int64_t>(value(atom.at[d], at), 0, table.extents[d] - 1);
-    return table.values[size_t(offset)];
+    return atoms_.place(atom, table.values[size_t(offset)]);
   }
 
   std::set<std::vector<int64_t>> values_of(const std::vector<size_t>& coordinates) const {

@@ -8,6 +8,7 @@ namespace {
 
 using testing_support::floor_macs;
 using testing_support::macs;
+using testing_support::random_rows;
 
 std::string experts(const std::string& gate) {
   return "program p(x: f32[64, 16], w: f32[8, 16, 32], e: i64[64], d: i64[64], a: f32[64], b: f32[64]) -> (y) {\n"
@@ -58,6 +59,23 @@ TEST(OneHot, TablesThatTheProgramCarriesTellTheirPlaces) {
                                              "  z: f32[2, 5] = for i, j: sum k in 3: x[i, k] * one[k, j]\n"
                                              "  y: f32[2, 5] = for i, j: exp(z[i, j])\n}"),
             2 * 3);
+}
+
+// Two of eight experts, by rows that are added: as many as two draws touch.
+TEST(OneHot, RowsThatAreAddedPickSeveral) {
+  const std::string experts = R"(program p(x: f32[256, 64], a: i64[256, PICKS], w: f32[8, 64, 64]) -> (y) {
+    g: f32[256, 8] = for t, e: sum k in PICKS: f32(e == a[t, k])
+    h: f32[8, 256, 64] = for e, t, j: sum k in 64: x[t, k] * w[e, k, j]
+    u: f32[8, 256, 64] = for e, t, j: max(h[e, t, j], 0)
+    y: f32[256, 64] = for t, j: sum e in 8: g[t, e] * u[e, t, j]
+  })";
+  const auto of = [&](const std::string& picks) {
+    std::string text = experts;
+    for (size_t at; (at = text.find("PICKS")) != std::string::npos;) text.replace(at, 5, picks);
+    return macs(text);
+  };
+  EXPECT_NEAR(of("2"), 64 * 64 * 256 * random_rows(8, 2), 1);
+  EXPECT_EQ(of("16"), 8 * 64 * 64 * 256 + 8 * 64 * 256);  // counted first
 }
 
 }  // namespace

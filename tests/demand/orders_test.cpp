@@ -181,6 +181,59 @@ TEST(Orders, TheFloorAddsBeforeItMultiplies) {
             64 * 32 * 16);
 }
 
+// ---- points that are the same in another order ----
+
+// x (a + a.T) x: twice the sum over i <= j.
+TEST(Orders, QuadraticFormsOfSymmetricMatrices) {
+  const std::string text = R"(program p(x: f32[64], a: f32[64, 64]) -> (y) {
+    s: f32[64, 64] = for i, j: a[i, j] + a[j, i]
+    h: f32[64] = for i: sum j in 64: s[i, j] * x[j]
+    y: f32[1] = for o: sum i in 64: x[i] * h[i]
+  })";
+  EXPECT_LE(macs(text), 64 * 65 / 2 + 64);
+  EXPECT_GE(macs(text), 64 * 65 / 2);
+  EXPECT_LE(floor_macs(text), macs(text));
+}
+
+TEST(Orders, QuadraticFormsOfManyRows) {
+  const std::string text = R"(program p(x: f32[32, 64], a: f32[64, 64]) -> (y) {
+    s: f32[64, 64] = for i, j: a[i, j] + a[j, i]
+    h: f32[32, 64] = for b, j: sum i in 64: x[b, i] * s[i, j]
+    y: f32[32] = for b: sum j in 64: h[b, j] * x[b, j]
+  })";
+  EXPECT_LE(macs(text), 32 * (64 * 65 / 2 + 64));
+  EXPECT_GE(macs(text), 32 * 64 * 65 / 2);
+}
+
+// The trace of a cube: of i, j and k that change places in a ring one order, i no greater than the others.
+TEST(Orders, TracesOfCubes) {
+  const std::string text = R"(program p(a: f32[32, 32]) -> (y) {
+    b: f32[32, 32] = for i, k: sum j in 32: a[i, j] * a[j, k]
+    y: f32[1] = for o: sum i in 32, k in 32: b[i, k] * a[k, i]
+  })";
+  double ring = 32 * 32;  // b[i, k] with a[k, i]
+  for (int i = 0; i < 32; ++i) ring += (32 - i) * (32 - i);
+  EXPECT_LE(macs(text), ring);
+}
+
+// ---- repetition ----
+
+// Where an array is enlarged before a convolution, products of its elements are made once, and so are those of what is
+// made of it by products: 8 channels and 16 places, of which 2 meet each of 3 taps, for 4 results.
+TEST(Orders, AGateBeforeAnEnlargementCostsNothing) {
+  const auto text = [](const std::string& element) {
+    return "program p(x: f32[8, 16], g: f32[8, 16], s: f32[8], w: f32[4, 8, 3]) -> (y) {\n"
+           "  z: f32[8, 32] = for c, i: " +
+           element +
+           "\n"
+           "  y: f32[4, 32] = for o, i: sum c in 8, r in 3: z[c, i + r - 1 | 0] * w[o, c, r]\n}";
+  };
+  const double plain = 4 * 8 * 3 * 16;
+  EXPECT_EQ(macs(text("x[c, i div 2]")), plain);
+  EXPECT_EQ(macs(text("x[c, i div 2] * g[c, i div 2]")), plain);
+  EXPECT_EQ(macs(text("x[c, i div 2] * g[c, i div 2] * s[c]")), plain);
+}
+
 // ---- odd sizes ----
 
 TEST(Orders, OddSizesNeedEverythingTheyCover) {

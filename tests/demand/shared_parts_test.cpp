@@ -1,6 +1,8 @@
 // Products of sums that share those of their parts, and arrays of several parts that data read.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "demand/pricing.h"
 
 namespace lightline::demand {
@@ -65,6 +67,81 @@ TEST(SharedParts, ProductsAfterAnInterpolation) {
   EXPECT_EQ(macs(text), 4 * 17 * 8 * 6);
 }
 
+// An image of twice the size, then windows: the products of the small one, and coefficients after them.
+TEST(SharedParts, WindowsOfAnEnlargedImage) {
+  const std::pair<std::string, std::string> ways[] = {
+      {"max((2 * P + 3) div 4 - 1, 0)", "max((f32(P) + 0.5) * 0.5 - 0.5, 0) - f32(max((2 * P + 3) div 4 - 1, 0))"},
+      {"31 * P div 63", "f32(P) * 0.4920634925365448 - f32(31 * P div 63)"}};
+  for (const auto& [first, share] : ways) {
+    const auto of = [](std::string text, char place) {
+      std::replace(text.begin(), text.end(), 'P', place);
+      return text;
+    };
+    const std::string part = "min(max(" + of(share, 'i') + ", 0), 1)";
+    const Analysis analysis = analysis_of(
+        "program p(x: f32[8, 32, 32], w: f32[16, 8, 3, 3]) -> (y) {\n"
+        "  t: f32[64, 2] = for i, j: if(j == 0, 1 - " +
+        part + ", " + part +
+        ")\n"
+        "  u: f32[8, 64, 64] = for c, k, l: sum r in 2, s in 2: x[c, min(r + " +
+        of(first, 'k') + ", 31), min(s + " + of(first, 'l') +
+        ", 31)] * t[k, r] * t[l, s]\n"
+        "  y: f32[16, 64, 64] = for o, k, l: sum c in 8, a in 3, b in 3: u[c, k + a - 1, l + b - 1 | 0] * w[o, c, a, "
+        "b]\n}");
+    const double small = 8 * 16 * 9 * 32.0 * 32, coefficients = 16 * 64.0 * 64 * 4 * 9;
+    EXPECT_LE(analysis.fused.work.total_macs(), small + coefficients) << first;
+    EXPECT_GE(analysis.fused.work.total_macs(), 0.75 * small) << first;
+    EXPECT_LE(analysis.floor.work.total_macs(), analysis.fused.work.total_macs()) << first;
+  }
+}
+
+// x + c[s] (z - x) for many steps, times w: x w and z w, wherever the numbers of the steps come from.
+TEST(SharedParts, SchedulesThatDataTell) {
+  for (const char* schedule : {"if(s < 16, l[s | 0], m[s - 16 | 0])", "l[s div 2]"}) {
+    const std::string text =
+        R"(program p(x: f32[8, 5], z: f32[8, 5], w: f32[5, 6], l: f32[16], m: f32[16], h0: f32[8, 6]) -> (h) {
+      c: f32[32] = for s: )" +
+        std::string(schedule) + R"(
+      (h: f32[8, 6]) = repeat s in 32 carry (a = h0) {
+        e: f32[8, 5] = for i, k: x[i, k] + c[s] * (z[i, k] - x[i, k])
+        q: f32[8, 6] = for i, j: sum k in 5: e[i, k] * w[k, j]
+        b: f32[8, 6] = for i, j: tanh(a[i, j] + q[i, j])
+        yield (b)
+      }
+    })";
+    EXPECT_EQ(macs(text), 2 * 8 * 5 * 6);
+    EXPECT_EQ(floor_macs(text), 2 * 8 * 5 * 6);
+  }
+}
+
+// Running sums and states that decay, of rows that meet the same factor by themselves.
+TEST(SharedParts, StatesBesideTheirValues) {
+  for (const char* decay : {"1", "0.9", "d[]"}) {
+    const std::string state =
+        "program p(x: f32[32, 5], w: f32[5, 6], d: f32[]) -> (y, z) {\n"
+        "  m: f32[32, 5] = for scan t, k: " +
+        std::string(decay) +
+        " * m[t - 1, k | 0] + x[t, k]\n"
+        "  h: f32[32, 6] = for t, j: sum k in 5: m[t, k] * w[k, j]\n"
+        "  y: f32[32, 6] = for t, j: tanh(h[t, j])\n";
+    const std::string values =
+        "  g: f32[32, 6] = for t, j: sum k in 5: x[t, k] * w[k, j]\n"
+        "  z: f32[32, 6] = for t, j: tanh(g[t, j])\n}";
+    EXPECT_EQ(macs(state + values), 32 * 5 * 6) << decay;
+    EXPECT_EQ(macs(state + "  z: f32[32, 5] = for t, k: tanh(x[t, k])\n}"), 32 * 5 * 6) << decay;
+  }
+}
+
+// What is scaled along the sum is another operand.
+TEST(SharedParts, ScalesAlongTheSumStay) {
+  const std::string text = R"(program p(x: f32[8, 5], z: f32[8, 5], w: f32[5, 6], c: f32[9, 5]) -> (y) {
+    e: f32[9, 8, 5] = for s, i, k: x[i, k] + c[s, k] * z[i, k]
+    q: f32[9, 8, 6] = for s, i, j: sum k in 5: e[s, i, k] * w[k, j]
+    y: f32[9, 8, 6] = for s, i, j: tanh(q[s, i, j])
+  })";
+  EXPECT_EQ(macs(text), 9 * 8 * 5 * 6 + 9 * 8 * 5);
+}
+
 // ---- arrays of several parts, read by data ----
 
 TEST(ReadByData, RowsOfAConcatenation) {
@@ -73,9 +150,9 @@ TEST(ReadByData, RowsOfAConcatenation) {
     y: f32[300] = for e: sum d in 8: x[s[e], d] * x[t[e], d]
   })";
   const Analysis a = analysis_of(joined);
-  EXPECT_EQ(a.fused.work.total_macs(), 300 * 8);
-  // Both index arrays are of 8 bytes; of the rows the larger set is sure.
-  EXPECT_NEAR(a.fused.bytes(), 300 * 16 + 300 * 4 + random_rows(1500, 300) * 8 * 4, 1);
+  EXPECT_NEAR(a.fused.work.total_macs(), random_rows(1500 * 1500, 300) * 8, 1e-6);  // pairs of rows
+  // Both index arrays are of 8 bytes; each draws rows by itself.
+  EXPECT_NEAR(a.fused.bytes(), 300 * 16 + 300 * 4 + random_rows(1500, 600) * 8 * 4, 1);
   EXPECT_LE(a.floor.bytes(), 300 * 16 + 300 * 4 + 4 * 8 * 4);
   EXPECT_GE(a.floor.bytes(), 300 * 16 + 300 * 4);
 }

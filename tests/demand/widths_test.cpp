@@ -112,5 +112,15 @@ TEST(Widths, ASumIsNoWiderThanItsLargeParts) {
       << "a part is as wide as what it meets";
 }
 
+TEST(Widths, ASumThatIsRoundedIsMultipliedAsItIs) {  // queries with a bias
+  const Analysis a = analysis_of(
+      "program p(x: bf16[64, 32], w: bf16[32, 16], b: bf16[16], k: bf16[64, 16]) -> (y) {\n"
+      "  h: f32[64, 16] = for i, j: sum r in 32: f32(x[i, r]) * f32(w[r, j])\n"
+      "  q: bf16[64, 16] = for i, j: bf16(h[i, j] + f32(b[j]))\n"
+      "  y: f32[64, 64] = for i, j: sum d in 16: f32(q[i, d]) * f32(k[j, d])\n}");
+  EXPECT_EQ(a.fused.work.macs.count(DType::f32), 0u);
+  EXPECT_EQ(a.fused.work.macs.at(DType::bf16), 64 * 16 * 32 + 64 * 64 * 16);
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -53,6 +53,14 @@ def by_slice(cache: Any, new: Any, place: Any) -> Any:
     return cache
 
 
+def by_where(cache: Any, new: Any, place: Any) -> Any:
+    return cache.copy_(torch.where((torch.arange(cache.shape[2]) == place)[:, None], new, cache))
+
+
+def by_scatter(cache: Any, new: Any, place: Any) -> Any:
+    return cache.scatter_(2, place.view(1, 1, 1, 1).expand_as(new), new)
+
+
 class Step(nn.Module):
     """What both have in common: caches come in pairs, one for each layer, after the tokens and their place."""
 
@@ -240,6 +248,7 @@ LLAMA_SHAPES = square((LLAMA.words, M), (M, LLAMA.words)) + LAYERS * square(
     (M,), (M, M), (M, G), (M, G), (M, M), (M,), (M, H), (M, H), (H, M)
 )
 UPDATES = {"cat": by_cat, "index_copy_": by_index_copy, "cache[:, :, p] = k": by_assignment, "a slice": by_slice}
+UPDATES |= {"where": by_where, "scatter_": by_scatter}
 
 CASES = [
     *(torch_case(f"GPT by {n}", Gpt, GPT, update, GPT_LAYER, GPT_TABLES) for n, update in UPDATES.items()),
