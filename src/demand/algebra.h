@@ -25,7 +25,10 @@ class Algebra {
 
   // The function at every point where all arguments are known. `type` is that of the arguments.
   Cases apply(loops::Function function, std::span<const Cases> args, DType type, DType result);
-  std::optional<Cases> as_formula(const Cases& numbers, DType type);
+  bool may_hide(const Case& one, bool added);
+  bool are_told_apart(const Cases& data, const Value& formula) const;
+  bool may_be_zero(const Value& formula, std::span<const Range> ranges);
+  std::optional<Cases> as_formula(const Cases& numbers, DType type, bool added);
   Cases cast(const Cases& value, DType from, DType to);
   // Elements hold no more than an array of this type does.
   static void narrow(Cases& value, DType to);

@@ -142,16 +142,53 @@ bool Algebra::may_meet() {
   return choices > 0;
 }
 
-// Numbers that change from region to region, as one element of a formula. Nothing if some of them could hide what they
-// are added to, or if they are few.
-std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
+// Whether a number or a formula of indices may hide what it is added to, or what it multiplies.
+bool Algebra::may_hide(const Case& one, bool added) {
+  if (one.value.is_number())
+    return added ? std::abs(one.value.number) >= -as_good_as_minus_infinity : one.value.number == 0;
+  if (added || reads_data(one.value)) return true;
+  if (one.value.is_position()) {
+    const Range values = atoms_.range(one.value.form, one.where.box);
+    return values.lo <= 0 && values.hi >= 0;
+  }
+  return may_be_zero(one.value, one.where.box);
+}
+
+// Of a formula of indices, wherever it may be read in a box; if that are few places.
+bool Algebra::may_be_zero(const Value& formula, std::span<const Range> ranges) {
+  constexpr double most_points = 4096;
+  index::Piece places;
+  double points = 1;
+  std::vector<bool> matters(ranges.size(), false);
+  for (const Form& form : formula.at) atoms_.for_each_variable(form, [&](index::AtomId v) { matters[v] = true; });
+  for (size_t v = 0; v < ranges.size(); ++v) {
+    places.box.push_back(matters[v] ? ranges[v] : Range{ranges[v].lo, ranges[v].lo, 1});
+    points *= double(places.box.back().count());
+  }
+  if (points > most_points) return true;
+  bool zero = false;
+  index::for_each_point(places, [&](const std::vector<int64_t>& at) {
+    const auto number = zero ? std::nullopt : evaluate(formula, at);
+    zero = zero || !number || *number == 0;
+  });
+  return zero;
+}
+
+// Numbers that change from region to region, as one element of a formula: what is added to something, or what multiplies
+// it. Nothing if some of them could hide the rest, or if they are few.
+std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool added) {
   constexpr size_t most_apart = 4;
   if (numbers.size() <= most_apart || !is_float(type)) return std::nullopt;
   Region whole;
   whole.box = numbers[0].where.box;
   std::vector<bool> matters(whole.box.size(), false);
   for (const Case& one : numbers) {
-    if (!one.value.is_number() || std::abs(one.value.number) >= -as_good_as_minus_infinity) return std::nullopt;
+    if (may_hide(one, added)) return std::nullopt;
+    const auto mark = [&](const Form& form) {
+      atoms_.for_each_variable(form, [&](index::AtomId v) { matters[v] = true; });
+    };
+    mark(one.value.form);
+    for (const Form& form : one.value.at) mark(form);
     if (!one.where.samples.empty() || one.where.box.size() != whole.box.size()) return std::nullopt;
     for (size_t v = 0; v < whole.box.size(); ++v) {
       const Range& own = one.where.box[v];
@@ -178,6 +215,8 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
   term.rank = uint32_t(at.size());
   for (const Case& one : numbers) {
     Case own{{}, one.value};
+    own.value.form = atoms_.compose(own.value.form, images, {});
+    for (Form& form : own.value.at) form = atoms_.compose(form, images, {});
     for (size_t v = 0; v < whole.box.size(); ++v)
       if (matters[v]) own.where.box.push_back(one.where.box[v]);
     for (const Form& cut : one.where.cuts) own.where.cuts.push_back(atoms_.compose(cut, images, {}));
@@ -188,17 +227,30 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type) {
   return Cases{{whole, Value::element(id, std::move(at), type)}};
 }
 
+// Elements that are different wherever the formula may be: nothing is repeated that the formula's numbers would show.
+bool Algebra::are_told_apart(const Cases& data, const Value& formula) const {
+  return std::all_of(data.begin(), data.end(), [&](const Case& one) {
+    return one.value.is_element() && reads_data(one.value) &&
+           std::all_of(formula.at.begin(), formula.at.end(), [&](const Form& form) {
+             return std::any_of(one.value.at.begin(), one.value.at.end(),
+                                [&](const Form& own) { return plain_variable(own) == plain_variable(form); });
+           });
+  });
+}
+
 Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DType type, DType result) {
   Cases into;
   std::vector<const Cases*> lists;
   bool whole = true;
   for (const Cases& list : args) lists.push_back(&list);
   std::optional<Cases> formula;
-  if (function == loops::Function::add || function == loops::Function::sub)
-    for (size_t i = 0; i < 2 && !formula; ++i) {
+  const bool added = function == loops::Function::add || function == loops::Function::sub;
+  if (added || function == loops::Function::mul || function == loops::Function::divide)
+    for (size_t i = function == loops::Function::divide ? 1 : 0; i < 2 && !formula; ++i) {
       const bool data =
           std::any_of(args[1 - i].begin(), args[1 - i].end(), [&](const Case& one) { return reads_data(one.value); });
-      if (data) formula = as_formula(args[i], type);
+      if (data) formula = as_formula(args[i], type, added);
+      if (formula && !added && !are_told_apart(args[1 - i], (*formula)[0].value)) formula.reset();
       if (formula) lists[i] = &*formula;
     }
   for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {

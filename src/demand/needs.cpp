@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "index/compact.h"
+
 namespace lightline::demand {
 
 using loops::ArrayId;
@@ -154,12 +156,29 @@ void Needs::complete(Region& region) {
   });
 }
 
+// Regions that are a box together, in however many parts they were asked for.
+void Needs::join_if_whole(std::vector<Region>& list) {
+  if (list.empty() || (list.size() == 1 && list[0].cuts.empty())) return;
+  Region box;
+  box.box = list[0].box;
+  for (const Region& region : list) {
+    if (!region.samples.empty() || region.empty) return;
+    for (size_t c = 0; c < box.box.size(); ++c)
+      box.box[c] = {std::min(box.box[c].lo, region.box[c].lo), std::max(box.box[c].hi, region.box[c].hi), 1};
+  }
+  const index::Losses before = atoms_.losses();
+  const double points = index::count(list, atoms_), all = index::count(box, atoms_);
+  atoms_.forget_losses_since(before);
+  if (points >= all) list = {std::move(box)};
+}
+
 void Needs::visit(TermId id) {
   for (std::vector<Region>* list : {&needed_[id], &strict_[id]})
     for (size_t before = list->size() + 1; before > list->size();) {
       before = list->size();
-      compact(*list);
+      index::compact(*list);
     }
+  for (std::vector<Region>* list : {&needed_[id], &strict_[id]}) join_if_whole(*list);
   const Term& made = term(id);
   if (tier_ == Tier::unfused) reader_ = group_of(id);
   switch (made.kind) {

@@ -39,12 +39,6 @@ class Needs {
   std::map<loops::ArrayId, double> least;     // and the least that any data could touch
   std::set<TermId> branches;                  // truths for a whole array that choose between terms
   std::set<uint32_t> opaque;                  // calls of opaque operators that are needed
-  // Terms whose products are counted together, and why.
-  struct Link {
-    enum class Kind : uint8_t { equal, chain, picked, inexact };  // inexact: fewer products are counted than there are
-    TermId counted, other;
-    Kind kind;
-  };
   std::vector<Link> links;
   Drops drops;                                                     // where sets of points became smaller
   bool may_need_more(TermId id) const { return incomplete_[id]; }  // of a term than is seen here
@@ -71,11 +65,7 @@ class Needs {
   TermId source_of(TermId id) const;
   bool is_place_of(const Value& value, loops::ArrayId input) const;
   double need_scattered(TermId scatter, const Region& where);
-  struct Row {  // where a truth of data holds
-    Value number;
-    Region where;
-    std::vector<Form> images;  // of the variables
-  };
+  struct Row;
   std::optional<Row> row_of(const Value& truth, const Region& where);
   struct Change;
   std::optional<std::vector<Change>> changes_of(const Case& one, loops::ArrayId input, bool& stays);
@@ -100,6 +90,7 @@ class Needs {
   bool are_apart(const Value& index, index::AtomId variable) const;
   void keep_last_writes(size_t body, const Term& scatter, Region& where);
   static void complete(Region& region);
+  void join_if_whole(std::vector<Region>& list);
   void visit_cases(TermId id);
   void visit_loop(size_t loop);
   void take_first_steps(const Loop& loop);
@@ -154,8 +145,9 @@ class Needs {
            (made.kind == TermKind::sum || made.kind == TermKind::product || made.kind == TermKind::array);
   }
   bool takes_scale(const Value& value, int depth = 0) const;
-  using HavingPart = std::map<uint64_t, std::vector<std::pair<TermId, size_t>>>;  // by part: who, and how often
+  struct HavingPart;
   std::optional<size_t> shared_parts(TermId id, HavingPart& having) const;
+  bool is_number_by_region(const Value& value) const;
   double operations_of(TermId id, size_t shared) const;
   double joined_parts(const Term& made) const;
   void count_added_product(TermId id);

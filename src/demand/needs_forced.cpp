@@ -2,6 +2,7 @@
 // free: a sum of products that is only read linearly, however often, need not be made if the sums that read it are
 // cheaper without it.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -26,6 +27,33 @@ void sort_once(std::vector<Item>& list) {
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
+
+// The points of a box as far as sets of its variables go, from one table per eight variables.
+class SidePoints {
+ public:
+  explicit SidePoints(const std::vector<index::Range>& box) : tables_((box.size() + 7) / 8) {
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      tables_[t][0] = 1;
+      for (size_t set = 1; set < 256; ++set) {
+        const size_t variable = 8 * t + size_t(std::countr_zero(set));
+        const double side = variable < box.size() ? double(box[variable].count()) : 1;
+        tables_[t][set] = tables_[t][set & (set - 1)] * side;
+      }
+    }
+  }
+
+  double operator()(uint64_t variables) const {
+    double total = 1;
+    for (const auto& table : tables_) {
+      total *= table[variables & 255];
+      variables >>= 8;
+    }
+    return total;
+  }
+
+ private:
+  std::vector<std::array<double, 256>> tables_;
+};
 
 }  // namespace
 
@@ -120,16 +148,16 @@ double Needs::steps_beside(const Network& network, size_t a, size_t b) {
     for (size_t i = 0; i < parts.size(); ++i) ((set >> i & 1) != 0 ? inside : outside) |= parts[i];
     open[set] = inside & outside;
   }
+  const SidePoints points_along(network.region.box);
   std::vector<double> fewest(sets, INFINITY);
   for (size_t set = 1; set < sets; ++set) {
     if ((set & (set - 1)) == 0) fewest[set] = 0;
     for (size_t one = (set - 1) & set; one > (set ^ one); one = (one - 1) & set) {
       const size_t other = set ^ one;
-      const double step = box_points(network.region, open[one] | open[other]);
-      fewest[set] = std::min(fewest[set], fewest[one] + fewest[other] + step);
+      fewest[set] = std::min(fewest[set], fewest[one] + fewest[other] + points_along(open[one] | open[other]));
     }
   }
-  const double box = box_points(network.region, all);
+  const double box = points_along(all);
   const double points = index::count(network.region, atoms_, data_);
   return fewest[sets - 1] * (box > 0 ? std::min(1.0, points / box) : 0);
 }

@@ -196,6 +196,13 @@ double Needs::need_scattered(TermId scatter, const Region& where) {
   return std::min<double>(index::count(where, atoms_, data_), changes);
 }
 
+// Where a truth of data holds.
+struct Needs::Row {
+  Value number;
+  Region where;
+  std::vector<Form> images;  // of the variables
+};
+
 // t == place, of a variable: it holds in one row, the number of which is data.
 std::optional<Needs::Row> Needs::row_of(const Value& truth, const Region& where) {
   if (!truth.is_element()) return std::nullopt;

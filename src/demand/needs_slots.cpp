@@ -264,6 +264,17 @@ void Needs::count_product(TermId id) {
     if (!way || *way == Way::first || &arg == &*truth) need_part(id, arg.value);
 }
 
+// A number that changes from region to region: a scale in each of them.
+bool Needs::is_number_by_region(const Value& value) const {
+  if (!value.is_element()) return false;
+  const Term& made = term(value.term);
+  if (made.reads_data) return false;
+  return made.kind == TermKind::array ||
+         (made.kind == TermKind::call && std::all_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+            return arg.value.is_number() || is_number_by_region(arg.value);
+          }));
+}
+
 // Operations for one element, whoever else has parts in common with it being served before: a part that has fewer
 // variables than the whole joins others of its kind first.
 double Needs::operations_of(TermId id, size_t shared) const {
@@ -277,6 +288,7 @@ double Needs::operations_of(TermId id, size_t shared) const {
   std::vector<Form> rest;
   bool scales = false;  // something takes the rest along
   for (const Argument& arg : made.args) {
+    if (made.kind == TermKind::product && is_number_by_region(arg.value)) continue;
     const std::vector<Form> forms = forms_of_part(arg.value);
     full.push_back(rank_of(forms, varies) == rank);
     if (!full.back())
@@ -320,15 +332,19 @@ void Needs::count_added_product(TermId id) {
   work_of(id).transformed_macs[type] += products;
 }
 
+// By part, and the kind and statement of those that have it: who, and how often.
+struct Needs::HavingPart {
+  using Key = std::tuple<uint64_t, TermKind, uint32_t>;
+  std::map<Key, std::vector<std::pair<TermId, size_t>>> terms;
+};
+
 // The most parts that this has in common with one that came before; nothing if it is a multiple of one.
 std::optional<size_t> Needs::shared_parts(TermId id, HavingPart& having) const {
   const Term& made = term(id);
   std::map<TermId, size_t> common;
   for (const auto& [source, times] : sources_of(made)) {
-    auto& others = having[source];
-    for (const auto& [other, known] : others)
-      if (term(other).kind == made.kind && (tier_ != Tier::unfused || term(other).salt == made.salt))
-        common[other] += std::min(times, known);
+    auto& others = having.terms[{source, made.kind, tier_ == Tier::unfused ? made.salt : 0}];
+    for (const auto& [other, known] : others) common[other] += std::min(times, known);
     others.emplace_back(id, times);
   }
   size_t shared = 0;

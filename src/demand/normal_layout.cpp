@@ -146,8 +146,10 @@ bool NormalLayout::is_writable(TermId id) const {
     return found >= wanted;
   };
   switch (term.kind) {
-    case TermKind::stored:
-    case TermKind::array: return false;
+    case TermKind::stored: return false;
+    case TermKind::array:
+      if (term.reads_data) return false;
+      break;
     case TermKind::carried: return stepped(id) != nullptr;
     case TermKind::opaque: {
       const OpaqueCall& call = form_.opaque[term.array];

@@ -44,11 +44,11 @@ void NormalWriter::write(TermId id) {
     case TermKind::call:
     case TermKind::sum:
     case TermKind::product: return layout_.is_inlined(id) ? void() : write_map(id);
+    case TermKind::array: return write_map(id);
     case TermKind::reduce: return write_reduction(id);
     case TermKind::opaque: return write_opaque(id);
     case TermKind::scatter: return write_scatter(id);
     case TermKind::stored:
-    case TermKind::array:
     case TermKind::carried: break;
   }
   throw InternalError(fmt::format("term {} can not be written", id));
@@ -88,7 +88,9 @@ void NormalWriter::write_map(TermId id) {
   const std::vector<Range>& hull = layout_.hull(id);
   const Scope scope = scope_of({}, hull);
   loops::Compute node;
-  node.body = formula(id, identity(hull.size()), scope);
+  const Term term = terms_[id];
+  node.body = term.kind == TermKind::array ? choice(term.body, scope, 0.0, term.type)
+                                           : formula(id, identity(hull.size()), scope);
   node.loops = scope.indices;
   node.result = new_array(id, result_type(terms_[id]), hull);
   add({node}, fact_of(id, Origin::term));

@@ -29,6 +29,13 @@ struct Pair {
   double products = 0;  // once all are known
 };
 
+// Terms whose products are counted together, and why.
+struct Link {
+  enum class Kind : uint8_t { equal, chain, picked, inexact };  // inexact: fewer products are counted than there are
+  TermId counted, other;
+  Kind kind;
+};
+
 using PairKey = std::vector<uint64_t>;  // both terms, then what tells kinds of products apart
 
 struct PartOfSum {

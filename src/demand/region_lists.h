@@ -10,9 +10,6 @@ namespace lightline::demand {
 // Every point of the second is seen at once to be in the first.
 bool contains(const Region& a, const Region& b);
 
-// Boxes that differ in one dimension only, and touch there, become one.
-void compact(std::vector<Region>& list);
-
 // Adds a region, unless it is there already or there are too many.
 enum class Inserted : uint8_t { added, known, too_many };
 Inserted insert(std::vector<Region>& list, Region region);

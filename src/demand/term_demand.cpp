@@ -78,7 +78,7 @@ std::vector<TermDemand> term_demands(NormalForm& form, const Needs& fused) {
   for (const auto& [who, regions] : fused.reads)
     if (const auto found = place.find(who.first); found != place.end())
       result[found->second].reads.push_back({who.second, index::count(regions, atoms)});
-  for (const Needs::Link& link : fused.links) {
+  for (const Link& link : fused.links) {
     const auto found = place.find(link.counted);
     if (found == place.end() || link.counted == link.other) continue;
     std::vector<uint32_t>& others = result[found->second].counts_for;

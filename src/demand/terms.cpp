@@ -86,7 +86,7 @@ Form Coordinates::name(const Form& form) {
   if (form.is_constant()) return form;
   if (by_place_ && atoms_.has_data(form)) return at_places(form);
   if (by_digits_)
-    if (auto digits = by_digits(form)) return *digits;
+    if (auto digits = of_coordinates(form)) return *digits;
   for (size_t i = 0; i < forms_.size(); ++i) {
     const Form& known = forms_[i];
     if (known.terms.size() != form.terms.size()) continue;
@@ -97,19 +97,8 @@ Form Coordinates::name(const Form& form) {
           form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
     if (proportional) return atoms_.sum(Form::of(form.constant - factor * known.constant), variable(i), factor);
   }
-  // Digits of a coordinate
-  if (form.terms.size() == 1 && !index::is_variable(form.terms[0].first)) {
-    const index::Atom& atom = atoms_[form.terms[0].first];
-    if (atom.kind != index::Atom::Kind::data)
-      for (size_t i = 0; i < forms_.size(); ++i) {
-        if (forms_[i].terms != atom.of.terms) continue;
-        const Form inner = atoms_.sum(Form::of(atom.of.constant - forms_[i].constant), variable(i));
-        const Form digit = atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(inner, atom.by, {})
-                                                                    : atoms_.remainder(inner, atom.by, {});
-        return atoms_.sum(Form::of(form.constant), digit, form.terms[0].second);
-      }
-  }
-  if (auto known = of_known_variables(form)) return *known;
+  if (!atoms_.has_data(form))
+    if (auto known = of_coordinates(form)) return *known;
   forms_.push_back(form);
   return variable(forms_.size() - 1);
 }
@@ -122,18 +111,105 @@ std::optional<Form> Coordinates::image_of(index::AtomId v) const {
   return std::nullopt;
 }
 
-// A form of variables that are coordinates, all of them.
-std::optional<Form> Coordinates::of_known_variables(const Form& form) const {
-  if (atoms_.has_data(form)) return std::nullopt;
-  std::vector<Form> images;
-  bool all = true;
-  atoms_.for_each_variable(form, [&](index::AtomId v) {
-    while (images.size() <= v) images.emplace_back();
-    const auto image = image_of(v);
-    if (image) images[v] = *image;
-    all = all && image;
-  });
-  return all ? std::optional(atoms_.compose(form, images, {})) : std::nullopt;
+// A number's digits between two places, the upper one left out; without end if that is 0.
+std::optional<Coordinates::Digits> Coordinates::digits_at(index::AtomId id) const {
+  if (index::is_variable(id)) return Digits{Form::variable(id), 0, 1, 0};
+  const index::Atom& atom = atoms_[id];
+  if (atom.kind == index::Atom::Kind::data) return std::nullopt;
+  Digits of{{0, atom.of.terms}, atom.of.constant, 1, 0};
+  if (atom.of.terms.size() == 1 && atom.of.terms[0].second == 1) {
+    const auto inner = digits_at(atom.of.terms[0].first);
+    if (!inner || (inner->end != 0 && atom.of.constant != 0)) return std::nullopt;
+    of = *inner;
+    of.shift += atom.of.constant * of.first;
+  }
+  const int64_t place = of.first * atom.by;
+  if (!index::is_kept(place) || !index::is_kept(of.shift) || (of.end != 0 && of.end % place != 0)) return std::nullopt;
+  if (atom.kind == index::Atom::Kind::quotient)
+    of.first = place;
+  else
+    of.end = place;
+  return of;
+}
+
+bool Coordinates::contains(const Digits& all, const Digits& some) {
+  return all.of == some.of && all.shift == some.shift && some.first % all.first == 0 &&
+         (all.end == 0 || (some.end != 0 && all.end % some.end == 0));
+}
+
+// An atom over the coordinates: some of the digits of one of them, or what coordinates tell.
+std::optional<Form> Coordinates::image_of_atom(index::AtomId id) const {
+  if (index::is_variable(id)) return image_of(id);
+  const index::Atom& atom = atoms_[id];
+  if (atom.kind == index::Atom::Kind::data) return std::nullopt;
+  const auto part = [&](const Form& whole, int64_t by, int64_t end) {
+    const Form digits = atoms_.quotient(whole, by, {});
+    return end == 0 ? digits : atoms_.remainder(digits, end, {});
+  };
+  const auto own = digits_at(id);
+  for (size_t i = 0; i < forms_.size(); ++i) {
+    const Form& known = forms_[i];
+    const Form whole = atoms_.sum(Form::of(-known.constant), variable(i));
+    if (known.terms == atom.of.terms) {
+      const Form inner = atoms_.sum(Form::of(atom.of.constant), whole);
+      return atom.kind == index::Atom::Kind::quotient ? part(inner, atom.by, 0) : part(inner, 1, atom.by);
+    }
+    if (!own || known.terms.size() != 1 || known.terms[0].second != 1) continue;
+    const auto all = digits_at(known.terms[0].first);
+    if (!all || !contains(*all, *own)) continue;
+    return part(whole, own->first / all->first, own->end == all->end ? 0 : own->end / own->first);
+  }
+  const auto inner = of_coordinates(atom.of);
+  if (!inner) return std::nullopt;
+  return atom.kind == index::Atom::Kind::quotient ? part(*inner, atom.by, 0) : part(*inner, 1, atom.by);
+}
+
+// The form over the coordinates; nothing if they do not tell all of it.
+std::optional<Form> Coordinates::of_coordinates(const Form& form) const {
+  Form result = Form::of(form.constant);
+  for (const auto& [id, coefficient] : form.terms) {
+    const auto image = image_of_atom(id);
+    if (!image) return std::nullopt;
+    result = atoms_.sum(result, *image, coefficient);
+  }
+  return result;
+}
+
+// What has others of the digits that are asked for inside of it, and is asked for by itself, is a coordinate.
+Form Coordinates::widest(const Form& digit, std::span<const Form* const> forms) const {
+  const auto own = digits_at(digit.terms[0].first);
+  Form result = digit;
+  std::optional<Digits> most = own;
+  for (const Form* form : forms) {
+    if (!most || form->terms.size() != 1 || atoms_.has_data(*form)) continue;
+    const auto all = digits_at(form->terms[0].first);
+    if (!all || !contains(*all, *most)) continue;
+    most = all;
+    result = Form::variable(form->terms[0].first);
+  }
+  return result;
+}
+
+void Coordinates::prepare_atoms(std::span<const Form* const> forms) {
+  if (by_digits_) return;
+  const auto has_inside = [&](const Form& form, const Digits& all, const auto& self) -> bool {
+    return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+      if (index::is_variable(term.first)) return false;
+      const auto own = digits_at(term.first);
+      if (own && !(*own == all) && contains(all, *own)) return true;
+      return self(atoms_[term.first].of, all, self);
+    });
+  };
+  for (const Form* form : forms) {
+    if (form->terms.size() != 1 || index::is_variable(form->terms[0].first) || atoms_.has_data(*form)) continue;
+    const auto all = digits_at(form->terms[0].first);
+    const bool wanted = all && std::any_of(forms.begin(), forms.end(), [&](const Form* other) {
+      return !atoms_.has_data(*other) && has_inside(*other, *all, has_inside);
+    });
+    if (!wanted) continue;
+    const Form whole = widest(Form::variable(form->terms[0].first), forms);
+    if (!of_coordinates(whole)) forms_.push_back(whole);
+  }
 }
 
 void Coordinates::prepare_variables(std::span<const Form* const> forms) {
@@ -216,35 +292,15 @@ void Coordinates::prepare_digits(std::span<const Form* const> forms) {
       by_digits_ = true;
       for (const size_t form : {i, j})
         for (const Form& digit : digits[form])
-          if (std::find(forms_.begin(), forms_.end(), digit) == forms_.end()) forms_.push_back(digit);
+          if (const Form whole = widest(digit, forms); std::find(forms_.begin(), forms_.end(), whole) == forms_.end())
+            forms_.push_back(whole);
     }
-}
-
-// The form over the digits that are coordinates; nothing if it has others.
-std::optional<Form> Coordinates::by_digits(const Form& form) {
-  Form result = Form::of(form.constant);
-  for (const auto& [id, coefficient] : form.terms) {
-    const auto found = std::find(forms_.begin(), forms_.end(), Form::variable(id));
-    if (found != forms_.end()) {
-      result = atoms_.sum(result, variable(size_t(found - forms_.begin())), coefficient);
-      continue;
-    }
-    if (is_digit(id)) return std::nullopt;
-    const index::Atom& atom = atoms_[id];
-    if (atom.kind == index::Atom::Kind::data) return std::nullopt;
-    const auto inner = by_digits(atom.of);
-    if (!inner) return std::nullopt;
-    result = atoms_.sum(result,
-                        atom.kind == index::Atom::Kind::quotient ? atoms_.quotient(*inner, atom.by, {})
-                                                                 : atoms_.remainder(*inner, atom.by, {}),
-                        coefficient);
-  }
-  return result;
 }
 
 void Coordinates::prepare(std::span<const Form* const> forms) {
   prepare_digits(forms);
   prepare_variables(forms);
+  prepare_atoms(forms);
   // Variables of numbers by data that tell something else, too
   std::vector<index::AtomId> plain;
   std::vector<const Form*> data;

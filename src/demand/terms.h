@@ -135,8 +135,19 @@ class Coordinates {
   void prepare_digits(std::span<const Form* const> forms);
   bool is_digit(index::AtomId atom) const;  // of plain variables
   void digits_of(const Form& form, std::vector<Form>& digits) const;
-  std::optional<Form> by_digits(const Form& form);
-  std::optional<Form> of_known_variables(const Form& form) const;
+  // Digits of a number, from a place on up to another; all that follow if that is 0.
+  struct Digits {
+    Form of;
+    int64_t shift = 0;
+    int64_t first = 1, end = 0;
+    bool operator==(const Digits&) const = default;
+  };
+  std::optional<Digits> digits_at(index::AtomId id) const;
+  static bool contains(const Digits& all, const Digits& some);
+  std::optional<Form> image_of_atom(index::AtomId id) const;
+  std::optional<Form> of_coordinates(const Form& form) const;
+  Form widest(const Form& digit, std::span<const Form* const> forms) const;
+  void prepare_atoms(std::span<const Form* const> forms);
   // Of 4 h and h div 7 the variable is a coordinate.
   void prepare_variables(std::span<const Form* const> forms);
   std::optional<Form> image_of(index::AtomId variable) const;

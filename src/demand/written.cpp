@@ -88,7 +88,7 @@ class Ledger {
     for (const Spelled& products : together.spelled)
       for (const Case& one : products.result)
         if (one.value.is_element())
-          links.push_back({together.terms[one.value.term].statement, products.statement, Needs::Link::Kind::equal});
+          links.push_back({together.terms[one.value.term].statement, products.statement, Link::Kind::equal});
     settle_sharing(links, &Account::apart, &Account::together);
     note(Reason::branch, loops::none, macs_of(fused.work) - needed);
     written_.needed = needed;
@@ -238,10 +238,10 @@ class Ledger {
   }
 
   // ---- what is shared ----
-  using Kinds = std::array<bool, 4>;  // by Needs::Link::Kind
+  using Kinds = std::array<bool, 4>;  // by Link::Kind
   struct Joined {
     uint32_t counted, other;  // statements
-    Needs::Link::Kind kind;
+    Link::Kind kind;
   };
   // Groups whose products are counted together.
   struct Together {
@@ -253,7 +253,7 @@ class Ledger {
   };
   static std::vector<Joined> links_of(const NormalForm& form, const Needs& needs) {
     std::vector<Joined> links;
-    for (const Needs::Link& link : needs.links)
+    for (const Link& link : needs.links)
       links.push_back({form.terms[link.counted].statement, form.terms[link.other].statement, link.kind});
     return links;
   }
@@ -287,7 +287,7 @@ class Ledger {
         written_.differences.push_back({reason_of(part), accounts_[part.group].name, part.saved, part.written});
   }
   static Reason reason_of(const Together& part) {
-    using Kind = Needs::Link::Kind;
+    using Kind = Link::Kind;
     if (part.saved < 0) return Reason::unwritten;
     if (part.kinds[size_t(Kind::inexact)]) return Reason::not_followed;
     if (part.kinds[size_t(Kind::picked)]) return Reason::picked;

@@ -361,10 +361,57 @@ class Branches {
   Atoms& atoms_;
 };
 
+// Numbers in place of variables that have one value, inside of quotients and remainders.
+class Settled {
+ public:
+  Settled(const Region& region, Atoms& atoms) : region_(region), atoms_(atoms) {
+    for (size_t v = 0; v < region.box.size(); ++v) {
+      const bool one = region.box[v].count() == 1;
+      any_ = any_ || one;
+      images_.push_back(one ? Form::of(region.box[v].lo) : Form::variable(AtomId(v)));
+    }
+  }
+  bool changes(const Form& form) const {
+    bool found = false;
+    if (any_ && atoms_.has_compound(form))
+      atoms_.for_each_variable(form, [&](AtomId v) { found = found || images_[v].is_constant(); });
+    return found;
+  }
+  bool changes() const {
+    return std::any_of(region_.cuts.begin(), region_.cuts.end(), [&](const Form& cut) { return changes(cut); });
+  }
+  Form form(const Form& form) const { return changes(form) ? atoms_.compose(form, images_, region_.box) : form; }
+  Region region() const {
+    Region result = region_;
+    result.cuts.clear();
+    for (const Form& cut : region_.cuts) result.cut(form(cut), atoms_);
+    return result;
+  }
+
+ private:
+  const Region& region_;
+  Atoms& atoms_;
+  std::vector<Form> images_;
+  bool any_ = false;
+};
+
 }  // namespace
 
 std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, std::span<const Form> forms,
                                                Atoms& atoms, bool any_will_do) {
+  for (const Region& region : regions) {
+    const Settled settled(region, atoms);
+    if (!settled.changes() && !(regions.size() == 1 && std::any_of(forms.begin(), forms.end(), [&](const Form& form) {
+                                  return settled.changes(form);
+                                })))
+      continue;
+    std::vector<Region> plain;
+    std::vector<Form> images(forms.begin(), forms.end());
+    for (const Region& one : regions) plain.push_back(Settled(one, atoms).region());
+    if (regions.size() == 1)
+      for (Form& form : images) form = settled.form(form);
+    return to_affine(plain, images, atoms, any_will_do);
+  }
   if (!regions.empty())
     if (Circles circles(regions, forms, atoms); circles.any()) {
       std::vector<Region> turned;

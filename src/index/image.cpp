@@ -6,6 +6,7 @@
 #include "base/maths.h"
 #include "index/answers.h"
 #include "index/assignments.h"
+#include "index/compact.h"
 #include "index/mapper.h"
 #include "index/orders.h"
 #include "index/trial.h"
@@ -233,13 +234,15 @@ std::vector<Region> found_image(const Region& region, std::span<const Form> form
       }
     return result;
   }
+  constexpr size_t few = 16;
   const auto parts = to_affine(std::span(&region, 1), forms, atoms);
   for (const AffinePart& affine : parts[0])
     for (const AffinePart& part : with_hidden_fixed(without_steps(affine, atoms))) {
       Region mapped = index::mapped(part, atoms);
-      if (!mapped.empty && std::find(result.begin(), result.end(), mapped) == result.end())
+      if (!mapped.empty && (result.size() > few || std::find(result.begin(), result.end(), mapped) == result.end()))
         result.push_back(std::move(mapped));
     }
+  if (result.size() > few) compact(result);
   return result;
 }
 

@@ -31,6 +31,7 @@ def decode_case(name: str, program: Torch | Jax, place: int = 8, copied: bool = 
         program,
         Work(products, slots=4 * PAIRS, special=PAIRS + BATCH * QUERIES, bytes=old + 2 * TOKEN.bytes + fixed),
         Work(products, special=PAIRS - BATCH * QUERIES, bytes=old + fixed),
+        tolerance=2e-4,  # the new token's products with its weights are a sum of one, which need not count as products
     )
 
 
