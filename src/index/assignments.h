@@ -64,6 +64,7 @@ inline bool has_seen_point(const Region& region, const Atoms& atoms) {
 class Assignments {
  public:
   static constexpr int64_t most = 4096;
+  static constexpr double lines_of_one = 64;  // what one of them takes, as against lines that are counted
 
   Assignments(const std::vector<Form>& cuts, const std::vector<Form>& forms, Piece start, Atoms& atoms)
       : cuts_(cuts), forms_(forms), start_(std::move(start)), atoms_(atoms) {
@@ -79,7 +80,7 @@ class Assignments {
   std::vector<AffinePart> run(bool any_will_do) {
     parts_.clear();
     any_will_do_ = any_will_do;
-    left_ = most;
+    left_ = std::min(most, int64_t(atoms_.lines_left() / lines_of_one));
     at_.assign(start_.box.size(), 0);
     images_.resize(start_.box.size());
     for (size_t v = 0; v < images_.size(); ++v) images_[v] = Form::variable(AtomId(v));
@@ -101,6 +102,7 @@ class Assignments {
     if (left_ <= 0 || is_done()) return;
     if (i == tried_.size()) {
       --left_;
+      atoms_.walk(lines_of_one);
       finish(box);
       return;
     }

@@ -167,6 +167,9 @@ class Atoms {
     for (size_t i = 0; i < kinds_of_loss; ++i) losses_[i] += more[i];
   }
   const Losses& losses() const { return losses_; }
+  // Lines that counting may still walk: a program with more of them is counted by boxes inside.
+  double lines_left() const { return lines_left_; }
+  void walk(double lines) const { lines_left_ -= lines; }
   void forget_losses_since(const Losses& before) const { losses_ = before; }  // nothing depends on them
 
   Answers& answers() { return *answers_; }  // to what was asked of regions and forms over these
@@ -196,6 +199,7 @@ class Atoms {
   std::set<std::pair<uint32_t, int64_t>> from_back_;
   uint32_t unknowns_ = 0;
   mutable Losses losses_{};
+  mutable double lines_left_ = double(1 << 26);
   std::unique_ptr<Answers> answers_;
 };
 

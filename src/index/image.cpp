@@ -301,9 +301,10 @@ double points_of(const Kind& kind, Atoms& atoms, Data data) {
   PointSet points;
   for (const auto& parts : to_affine(same, {}, atoms))
     for (const AffinePart& part : parts) points.add(part.piece);
-  bool exact = true;
-  double found = points.points(&exact);
-  if (!exact) atoms.lose(Loss::lines);
+  Counting counting{atoms.lines_left()};
+  double found = points.points(counting);
+  atoms.walk(atoms.lines_left() - counting.lines);
+  if (!counting.exact) atoms.lose(Loss::lines);
   if (points.drops_points()) atoms.lose(Loss::overlap);
   for (const Region& region : same) found = std::max(found, region.points);
   return found * sample_factor(kind.regions, data);

@@ -418,10 +418,10 @@ bool solve_common_equations(std::vector<Piece>& pieces) {
 
 }  // namespace
 
-double PointSet::points(bool* exact) const {
+double PointSet::points(Counting& counting) const {
   const auto points_of = [&](const std::vector<Piece>& disjoint_pieces) {
     double total = 0;
-    for (const Piece& piece : disjoint_pieces) total += count(piece, exact);
+    for (const Piece& piece : disjoint_pieces) total += count(piece, counting);
     return total;
   };
   std::vector<Piece> own = added_;

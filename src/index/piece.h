@@ -43,9 +43,16 @@ struct Piece {
   bool bounds_empty() const;           // no point, as the box or a cut by itself tells (cuts may do so together, too)
 };
 
-// The number of points, exact while it fits a double. Enumerates at most about a million lines; beyond that the
-// count is that of a box inside, and `exact` becomes false.
-double count(const Piece& piece, bool* exact = nullptr);
+// What counting may take, and whether it was exact.
+struct Counting {
+  double lines = double(1 << 28);  // that may still be walked
+  bool exact = true;
+};
+
+// The number of points, exact while it fits a double. Walks about a million lines at most, and no more than
+// `counting` allows; beyond that the count is that of a box inside.
+double count(const Piece& piece, Counting& counting);
+double count(const Piece& piece);
 
 // Calls `visit(const std::vector<int64_t>&)` for every point, in row-major order; for small pieces.
 template <class Visit>
@@ -90,7 +97,7 @@ class PointSet {
   bool contains(const PointSet& other) const;
   // The same points as disjoint pieces; overlaps that can not be split exactly are dropped.
   const std::vector<Piece>& pieces() const;
-  double points(bool* exact = nullptr) const;
+  double points(Counting& counting) const;
   bool drops_points() const {  // pieces() are fewer points than were added
     pieces();
     return dropped_ || overflows_;

@@ -23,14 +23,15 @@ class PointCounter {
     values_.resize(piece_.box.size(), 0);
   }
 
-  double run(bool* exact) {
+  double run(Counting& counting) {
     double lines = 1;
     for (size_t i = 0; i + 1 < variables_.size(); ++i) lines *= double(piece_.box[size_t(variables_[i])].count());
-    if (lines > max_lines) {
-      const auto apart = one_apart(exact);
-      if (!apart && exact != nullptr) *exact = false;
-      return apart ? *apart : inner_box();
+    if (lines > std::min(max_lines, counting.lines)) {
+      if (const auto apart = one_apart(counting)) return *apart;
+      counting.exact = false;
+      return inner_box();
     }
+    counting.lines -= lines;
     return count_from(0);
   }
 
@@ -68,9 +69,9 @@ class PointCounter {
   }
   // A variable of which each value leaves the others in parts that have no cut in common: those are counted by
   // themselves.
-  std::optional<double> one_apart(bool* exact) const {
+  std::optional<double> one_apart(Counting& counting) const {
     int best = -1;
-    double least = 4 * max_lines;
+    double least = std::min(4 * max_lines, counting.lines);
     for (const int v : variables_)
       if (const double lines = lines_without(v) * double(piece_.box[size_t(v)].count()); lines < least) {
         best = v;
@@ -95,7 +96,7 @@ class PointCounter {
         }
         one.cut(std::move(fixed));
       }
-      total += index::count(one, exact);
+      total += index::count(one, counting);
     }
     return total;
   }
@@ -210,7 +211,12 @@ std::optional<Piece> without_equations(const Piece& piece) {
 
 }  // namespace
 
-double count(const Piece& whole, bool* exact) {
+double count(const Piece& piece) {
+  Counting counting;
+  return count(piece, counting);
+}
+
+double count(const Piece& whole, Counting& counting) {
   if (whole.bounds_empty()) return 0;
   const std::optional<Piece> shorter = whole.cuts.size() > 1 ? without_equations(whole) : std::nullopt;
   const Piece& piece = shorter ? *shorter : whole;
@@ -239,7 +245,7 @@ double count(const Piece& whole, bool* exact) {
     std::vector<const HalfSpace*> cuts;
     for (const HalfSpace& cut : piece.cuts)
       if (find(cut.terms[0].first) == int(root)) cuts.push_back(&cut);
-    total *= PointCounter(piece, std::move(variables), std::move(cuts)).run(exact);
+    total *= PointCounter(piece, std::move(variables), std::move(cuts)).run(counting);
   }
   return total;
 }

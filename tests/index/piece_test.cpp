@@ -115,7 +115,24 @@ TEST(PointSet, OverlappingBoxesCountOnce) {
   region.add({{{0, 9, 1}, {0, 9, 1}}, {}});
   region.add({{{5, 14, 1}, {5, 14, 1}}, {}});
   region.add({{{0, 3, 1}, {0, 3, 1}}, {}});
-  EXPECT_EQ(region.points(), 175);
+  Counting counting;
+  EXPECT_EQ(region.points(counting), 175);
+  EXPECT_TRUE(counting.exact);
+}
+
+// A triangle has a line for each value of its first variable; who may not walk them counts a box inside.
+TEST(Counting, WalksNoMoreLinesThanItMay) {
+  Piece triangle{{{0, 99, 1}, {0, 99, 1}}, {}};
+  triangle.cut({0, {{0, 1}, {1, -1}}});
+  Counting enough{150};
+  EXPECT_EQ(count(triangle, enough), 5050);
+  EXPECT_TRUE(enough.exact);
+  EXPECT_EQ(enough.lines, 50);
+  const double fewer = count(triangle, enough);
+  EXPECT_FALSE(enough.exact);
+  EXPECT_EQ(enough.lines, 50);
+  EXPECT_GT(fewer, 0);
+  EXPECT_LE(fewer, 2500);  // the largest box inside
 }
 
 }  // namespace
