@@ -64,7 +64,7 @@ inline bool has_seen_point(const Region& region, const Atoms& atoms) {
 class Assignments {
  public:
   static constexpr int64_t most = 4096;
-  static constexpr double lines_of_one = 64;  // what one of them takes, as against lines that are counted
+  static constexpr double lines_of_one = 16;  // what one of them takes, as against lines that are counted
 
   Assignments(const std::vector<Form>& cuts, const std::vector<Form>& forms, Piece start, Atoms& atoms)
       : cuts_(cuts), forms_(forms), start_(std::move(start)), atoms_(atoms) {
