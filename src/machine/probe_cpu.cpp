@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "base/startable_threads.h"
 #include "machine/probe.h"
 #include "machine/probe_cpu_kernels.h"
 
@@ -231,6 +232,11 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   Probe probe;
   Machine& machine = probe.machine;
   const int threads = usable_threads();
+  if (const int startable = startable_threads(threads); startable < threads)
+    return Error{ErrorCode::limit,
+                 fmt::format("the processor runs {} threads at once, but only {} can be started", threads, startable),
+                 "raise the limit of processes (ulimit -u)",
+                 {}};
   const std::string model = cpuinfo("model name"), vendor = cpuinfo("vendor_id");
   const std::string system = "/sys/devices/system/cpu", program = "lightline arch probe";
   machine.name = model.empty() ? "this-cpu" : model;

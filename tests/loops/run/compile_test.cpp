@@ -8,14 +8,16 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/helpers.h"
 #include "loops/emit_c/emit_c_testing.h"
+#include "support/fork.h"
 
 namespace lightline::loops {
 namespace {
 
-using emit_testing::random_inputs;
+using emit_testing::random_inputs, testing_support::in_a_fork, testing_support::limit_threads;
 
 class CompileTest : public ::testing::Test {
  protected:
@@ -213,6 +215,34 @@ TEST_F(CompileTest, LeavesTheCallersThreadsAlone) {
   EXPECT_EQ(most_threads(), 2);
   set_threads(before);
   dlclose(runtime);
+}
+
+// Where no thread can be started, the thread that calls does all: OpenMP would end the process. A thread of its own, for
+// which OpenMP has none yet, also in the fork.
+TEST_F(CompileTest, RunsWhereNoThreadCanBeStarted) {
+  program_ = *parse_and_verify(
+      "program p(x: f32[300, 400], w: f32[400, 500], t: i64[300]) -> (y, s, h) {\n"
+      "y: f32[300, 500] = for i, j: sum k in 400: x[i, k] * w[k, j]\n"
+      "s: f32[] = sum i in 300, k in 400: exp(x[i, k])\n"
+      "h: f32[100000] = scatter sum i in 300 into 0: [t[i] | drop] <- 1.0\n}");
+  const auto inputs = random_inputs(program_, 10);
+  const auto expected = interpret(program_, inputs);
+  options_.threads = 4;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  std::thread([&] {
+    EXPECT_EQ(in_a_fork([&] {
+                if (!limit_threads(0)) return 2;
+                for (int times = 0; times < 2; ++times) {
+                  const auto outputs = compiled->run(0, inputs);
+                  if (!outputs.ok()) return 3;
+                  for (size_t i = 0; i < outputs->size(); ++i)
+                    if (!compare((*outputs)[i], (*expected)[i]).agree) return int(4 + i);
+                }
+                return 0;
+              }),
+              0);
+  }).join();
 }
 
 // Sizes that are well-formed but beyond any memory, of results and of what lies between.
