@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -98,15 +99,28 @@ Status run_framework(const std::string& file, const ValidateOptions& options, co
 
 Error unfit(const std::string& file, std::string message) { return {ErrorCode::usage, std::move(message), "", {file}}; }
 
+// Dotted names, as an import takes them.
+bool is_module_name(std::string_view text) {
+  const auto fits = [](char c) { return std::isalnum(uint8_t(c)) != 0 || c == '_' || c == '.' || uint8_t(c) >= 0x80; };
+  return !text.empty() && std::ranges::all_of(text, fits) && !text.ends_with(".py");
+}
+
 // A framework takes seconds to start: what can be told without it is told first.
 Status check_source(const std::string& file) {
   if (frontend::is_sample_folder(file)) return Ok{};
-  const bool is_named_as_source = file.ends_with(".py") || file.ends_with(".json");
-  if (is_named_as_source && file_exists(file)) return Ok{};
-  if (!is_named_as_source && file.find(':') != std::string::npos && !file_exists(file)) return Ok{};
   if (frontend::is_folder(file)) return unfit(file, "this folder is no GraphNet sample: it has no model.py");
-  if (!file_exists(file)) return Error{ErrorCode::io, "there is no such file", "", {file}};
-  return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+  const bool is_named_as_source = file.ends_with(".py") || file.ends_with(".json");
+  const size_t colon = file.find(':');
+  if (is_named_as_source || file_exists(file) || colon == std::string::npos) {
+    LL_DO(check_readable(file));
+    if (is_named_as_source) return Ok{};
+    return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+  }
+  if (is_module_name(std::string_view(file).substr(0, colon))) return Ok{};
+  return Error{ErrorCode::usage,
+               fmt::format("'{}' is no name of a module", shown(file.substr(0, colon))),
+               "write module:function as Python imports it, package.model:function; or the name of a file alone",
+               {file}};
 }
 
 // Options that this kind of file does not know.

@@ -183,7 +183,6 @@ def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch
     (tmp_path / "sample" / "model.py").touch()
     kinds = "this is no model.py, module:function, definition.json or folder of a GraphNet sample"
     cases: dict[str, list[list[str]]] = {
-        "there is no such file": [["none"], ["none.py"], ["/none.json"], ["no/folder/"]],
         kinds: [["text.txt"]],
         "this folder is no GraphNet sample: it has no model.py": [["folder"]],
         "only a model.py can be scaled": [["definition.json", "--scale", "0.5"], ["m:f", "--scale", "0.5"]],
@@ -195,6 +194,16 @@ def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch
         for arguments in calls:
             stderr = refused("validate", *arguments, folder=tmp_path)
             assert stderr == f"{arguments[0]}: error: {message}\n"
+    for name in ("none", "none.py", "/none.json", "no/folder/"):
+        assert refused("validate", name, folder=tmp_path) == (
+            f"{name}: error: can not open the file: No such file or directory\n"
+            "  hint: check the path and its permissions\n"
+        )
+    for name in ("none.py", "model.py", "no/folder", "./model", ""):
+        assert refused("validate", f"{name}:function", folder=tmp_path) == (
+            f"{name}:function: error: '{name}' is no name of a module\n"
+            "  hint: write module:function as Python imports it, package.model:function; or the name of a file alone\n"
+        )
     assert not (tmp_path / "started").exists()
     refused("validate", "module:function", folder=tmp_path)
     assert (tmp_path / "started").exists()
