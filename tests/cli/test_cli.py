@@ -7,6 +7,7 @@ import math
 import os
 import pty
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -305,27 +306,29 @@ def test_analyze_says_what_options_changed(options: list[str], words: str) -> No
         ("exit 1", "model.py: error: the framework could not run the program\n"),
         (
             "kill -SEGV $$",
-            "model.py: error: signal 11 (Segmentation fault) ended the framework\n"
+            "model.py: error: the framework was ended by signal SIGSEGV\n"
             "  hint: run it again, with more memory or a smaller program\n",
         ),
         (
             "echo 'ModuleNotFoundError: No module named torch' >&2; exit 1",
             "model.py: error: ModuleNotFoundError: No module named torch\n"
-            "  hint: install the framework in the Python that LIGHTLINE_PYTHON names\n",
+            "  hint: install it for PYTHON, or set LIGHTLINE_PYTHON to a Python that has it\n",
         ),
     ],
 )
 def test_validate_repeats_the_last_words_of_the_framework(
     framework: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", framework)))
+    python = script(tmp_path / "python", f"[ $1 = -c ] && exit\n{framework}")
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(python))
     (tmp_path / "model.py").touch()
     result = lightline("validate", "model.py", folder=tmp_path)
-    assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == message.replace("PYTHON,", f"{python},")
 
 
 def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", 'echo "$PYTHONPATH"; exit 1')))
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", '[ $1 = -c ] || echo "$PYTHONPATH"; [ $1 = -c ]')))
     monkeypatch.setenv("PYTHONPATH", "/theirs")
     ours = Path(BINARY).resolve().parent.parent / "python"
     expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
@@ -333,12 +336,56 @@ def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeyp
     assert lightline("validate", "model.py", folder=tmp_path).stderr == f"model.py: error: {expected}\n"
 
 
-def test_validate_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(tmp_path / "none"))
+def make_broken_python(kind: str, path: Path) -> str:
+    """Puts something there that does not work as Python; returns what is said of it."""
+    if kind == "nothing":
+        return f"'{path}' can not be started: No such file or directory"
+    if kind == "dangling link":
+        path.symlink_to(path.parent / "gone")
+        return f"'{path}' can not be started: No such file or directory"
+    script(path, "echo noise; echo 'no encodings' >&2; exit 7" if kind == "failing" else "")
+    if kind == "failing":
+        return f"Python '{path}' does not work: no encodings"
+    path.chmod(0o600)
+    return f"'{path}' can not be started: Permission denied"
+
+
+@pytest.mark.parametrize("kind", ["nothing", "dangling link", "not executable", "failing"])
+def test_validate_names_a_python_that_does_not_work(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    message = make_broken_python(kind, python)
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(python))
     (tmp_path / "model.py").touch()
     result = lightline("validate", "model.py", folder=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr == f"error: '{tmp_path}/none' can not be started: No such file or directory\n"
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"error: {message}\n  hint: set LIGHTLINE_PYTHON to a Python that works\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["dangling link", "not executable", "failing"])
+def test_validate_names_a_broken_virtual_environment(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the clone that the program was built in: its packages are nowhere else."""
+    monkeypatch.delenv("LIGHTLINE_PYTHON", raising=False)
+    for folder in ("build", "python/lightline", ".venv/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    binary = tmp_path / "build" / "lightline"
+    shutil.copy(BINARY, binary)
+    python = tmp_path / ".venv/bin/python"
+    message = make_broken_python(kind, python)
+    (tmp_path / "model.py").touch()
+    result = subprocess.run(
+        [binary, "validate", "model.py"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"error: {message}\n"
+        f"  hint: remove {tmp_path}/.venv and run scripts/setup python torch jax\n"
+    )
 
 
 # ---- emit ----

@@ -175,7 +175,7 @@ Status refusal(const Words& command, const CompileOptions& options, const Proces
         other_ways,
         {}};
   };
-  if (result.signal != 0) return failed(fmt::format("was ended by signal {}", result.signal));
+  if (result.signal != 0) return failed("was ended by signal " + signal_name(result.signal));
   const std::string status = fmt::format("ended with exit status {}", result.exit_status);
   if (said.empty()) return failed(status);
   LL_TRY(const bool works, compiles_nothing(command, options, job));

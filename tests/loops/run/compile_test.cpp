@@ -139,7 +139,7 @@ TEST_F(CompileTest, AFailureLeavesNothingBehind) {
 TEST_F(CompileTest, ACompilerThatDoesNotWorkIsNoDefect) {
   const std::pair<const char*, const char*> cases[] = {
       {"exit 1", "' ended with exit status 1 and said nothing"},
-      {"kill -9 $$", "' was ended by signal 9 and said nothing"},
+      {"kill -9 $$", "' was ended by signal SIGKILL and said nothing"},
       {"[ $1 = --version ] && exit; echo bad luck >&2; exit 7",
        "' ended with exit status 7, also for an empty file: bad luck"},
       {"exit 0", "' reported success but wrote no library"},
