@@ -42,9 +42,9 @@ Python choose_python(const fs::path& clone) {
   if (const char* given = std::getenv("LIGHTLINE_PYTHON"); given != nullptr && *given != '\0')
     return {given, "set LIGHTLINE_PYTHON to a Python that works"};
   std::error_code error;
-  const fs::path folder = clone / ".venv", own = folder / "bin" / "python";
+  const fs::path own = clone / ".venv" / "bin" / "python";
   if (!clone.empty() && fs::exists(fs::symlink_status(own, error)))
-    return {own.string(), fmt::format("remove {} and run scripts/setup python torch jax", folder.string())};
+    return {own.string(), fmt::format("run scripts/setup python torch jax in {}", clone.string())};
   return {"python3", "install python3, or set LIGHTLINE_PYTHON to a Python that works"};
 }
 

@@ -384,7 +384,7 @@ def test_validate_names_a_broken_virtual_environment(
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == (
         f"error: {message}\n"
-        f"  hint: remove {tmp_path}/.venv and run scripts/setup python torch jax\n"
+        f"  hint: run scripts/setup python torch jax in {tmp_path}\n"
     )
 
 
