@@ -107,6 +107,23 @@ TEST_F(CompileTest, WorksWithoutACache) {
   EXPECT_TRUE(compare((*compiled->run(0, inputs))[0], (*interpret(program_, inputs))[0]).agree);
 }
 
+TEST_F(CompileTest, WorksWhereAFolderIsInThePlaceOfALibrary) {
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  const std::string path = library();
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path + "/folder");
+  for (int times = 0; times < 2; ++times) {
+    const auto compiled = compile({&program_}, options_);
+    ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+    EXPECT_FALSE(compiled->from_cache());
+    const auto inputs = random_inputs(program_, 10);
+    EXPECT_TRUE(compare((*compiled->run(0, inputs))[0], (*interpret(program_, inputs))[0]).agree);
+  }
+  EXPECT_TRUE(std::filesystem::exists(path + "/folder"));
+  const std::filesystem::directory_iterator entries(options_.cache_directory);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2);  // the folder and the text of before
+}
+
 TEST_F(CompileTest, SaysThatThereIsNoCompiler) {
   options_.compiler = "no-such-compiler";
   const auto compiled = compile({&program_}, options_);
