@@ -215,6 +215,11 @@ const char* const programs[] = {
   y: f32[8] = for i: w[i] * 2
   z: f32[8] = for i: f[i] * y[i]
 })",
+    R"(program turned(x: f32[4, 6], w: f32[6, 4]) -> (y, z) {
+  e: f32[6, 4] = for i, j: x[j, i] + w[i, j]
+  y: f32[4, 6] = for i, j: e[j, i] * 2
+  z: f32[1, 4, 6] = for k, i, j: y[i, j] + x[i, j]
+})",
     R"(program totals(x: f32[12]) -> (m, n, y) {
   m: f32[] = max i in 12: x[i]
   n: f32[] = sum i in 12: x[i]
