@@ -328,7 +328,9 @@ def test_validate_repeats_the_last_words_of_the_framework(
 
 
 def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", '[ $1 = -c ] || echo "$PYTHONPATH"; [ $1 = -c ]')))
+    monkeypatch.setenv(
+        "LIGHTLINE_PYTHON", str(script(tmp_path / "python", '[ $1 = -c ] || echo "$PYTHONPATH"; [ $1 = -c ]'))
+    )
     monkeypatch.setenv("PYTHONPATH", "/theirs")
     ours = Path(BINARY).resolve().parent.parent / "python"
     expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
@@ -351,18 +353,14 @@ def make_broken_python(kind: str, path: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", ["nothing", "dangling link", "not executable", "failing"])
-def test_validate_names_a_python_that_does_not_work(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_validate_names_a_python_that_does_not_work(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = tmp_path / "python"
     message = make_broken_python(kind, python)
     monkeypatch.setenv("LIGHTLINE_PYTHON", str(python))
     (tmp_path / "model.py").touch()
     result = lightline("validate", "model.py", folder=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == (
-        f"error: {message}\n  hint: set LIGHTLINE_PYTHON to a Python that works\n"
-    )
+    assert result.stderr == (f"error: {message}\n  hint: set LIGHTLINE_PYTHON to a Python that works\n")
 
 
 @pytest.mark.parametrize("kind", ["dangling link", "not executable", "failing"])
@@ -378,14 +376,9 @@ def test_validate_names_a_broken_virtual_environment(
     python = tmp_path / ".venv/bin/python"
     message = make_broken_python(kind, python)
     (tmp_path / "model.py").touch()
-    result = subprocess.run(
-        [binary, "validate", "model.py"], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    result = subprocess.run([binary, "validate", "model.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == (
-        f"error: {message}\n"
-        f"  hint: run scripts/setup python torch jax in {tmp_path}\n"
-    )
+    assert result.stderr == (f"error: {message}\n  hint: run scripts/setup python torch jax in {tmp_path}\n")
 
 
 # ---- emit ----

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from lightline_under_test import BINARY, ROOT
+
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 SUFFIXES = (".h", ".cpp", ".def", ".md", ".py", ".toml", ".lir", ".cmake", ".test", ".c", ".map")
 ROOMS = {path.parent for path in (ROOT / "src").rglob("*.h")}
@@ -213,11 +212,10 @@ def test_make_targets_that_pages_name_exist() -> None:
 
 
 def test_commands_that_pages_name_exist() -> None:
-    binary = os.environ["LIGHTLINE_BINARY"]
     named = set()
     for page in PAGES:
         for name in set(re.findall(r"`(?:build/)?lightline ([a-z]+)", page.read_text())):
-            done = subprocess.run([binary, name, "--help"], capture_output=True, check=False)
+            done = subprocess.run([BINARY, name, "--help"], capture_output=True, check=False)
             assert done.returncode == 0, f"{page.name} speaks of lightline {name}"
             named.add(name)
     assert len(named) >= 9
