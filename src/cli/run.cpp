@@ -55,7 +55,7 @@ int run(const RunOptions& options) {
 void add_run(Command& root) {
   auto options = std::make_shared<RunOptions>();
   Command command = root.add("run", "Execute a program and print its outputs' types, checksums and time");
-  command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");
+  command.option("FILE", options->file, help_of_file(Takes::loops, false)).required().shown_as(" ");
   command.option("-i,--input", options->inputs.named, "An input from .npy, .npz or .safetensors; may be repeated")
       .shown_as("NAME=FILE[:KEY]")
       .one_value_each();

@@ -39,6 +39,15 @@ def test_every_command_has_help_with_examples(command: str) -> None:
     assert len(re.findall(rf"^  .*lightline {command}", result.stdout.split("Examples:")[1], re.MULTILINE)) >= 2
 
 
+@pytest.mark.parametrize("command", ["check", "run", "emit", "import", "analyze"])
+def test_help_names_every_kind_of_program(command: str) -> None:
+    text = " ".join(lightline(command, "--help").stdout.split())
+    for kind in ("exported program (.pt2 or JSON)", "StableHLO text", "GraphNet sample", "standard input"):
+        assert kind in text
+    assert ("a corpus" in text) == (command not in ("run", "emit"))
+    assert ("Loops, an" in text) == (command != "import")
+
+
 def test_no_command_prints_help_to_stderr() -> None:
     result = lightline()
     assert result.returncode == 2 and result.stdout == "" and "Usage: lightline" in result.stderr

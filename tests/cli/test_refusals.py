@@ -61,6 +61,11 @@ def test_one_corpus_gives_the_form_a_meaning(tmp_path: Path, add: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"problem": "p", "core": json.loads(EXPORTED.read_text())}) + "\n")
     assert lightline("check", add, corpus, "--form", "core").returncode == 0
+    for pack in ("gzip", "xz"):
+        packed = subprocess.run([pack, "-c", corpus], capture_output=True, check=True).stdout
+        archive = tmp_path / f"corpus.jsonl.{'gz' if pack == 'gzip' else 'xz'}"
+        archive.write_bytes(packed)
+        assert lightline("check", archive, "--form", "core").returncode == 0
     assert "there is no program in training form" in lightline("check", corpus).stderr
 
 
