@@ -7,12 +7,11 @@ import math
 import os
 import pty
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import ADD, BROKEN, EXAMPLES, MATMUL, lightline, script
+from command_line import ADD, BROKEN, EXAMPLES, MATMUL, lightline
 from lightline_under_test import BINARY, ROOT
 
 # ---- the program as a whole ----
@@ -292,104 +291,6 @@ def test_examples_are_canonical() -> None:
     assert lightline("fmt", "--check", *EXAMPLES).returncode == 0
 
 
-# ---- validate ----
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
-        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
-        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
-    ],
-)
-def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
-    assert f"assumption: {words}\n" in lightline("analyze", MATMUL, *options).stdout
-
-
-@pytest.mark.parametrize(
-    ("framework", "message"),
-    [
-        ("echo noise; echo trace >&2; echo 'error: no such thing' >&2; exit 2", "model.py: error: no such thing\n"),
-        ("echo only here; exit 1", "model.py: error: only here\n"),
-        ("exit 1", "model.py: error: the framework could not run the program\n"),
-        (
-            "kill -SEGV $$",
-            "model.py: error: the framework was ended by signal SIGSEGV\n"
-            "  hint: run it again, with more memory or a smaller program\n",
-        ),
-        (
-            "echo 'ModuleNotFoundError: No module named torch' >&2; exit 1",
-            "model.py: error: ModuleNotFoundError: No module named torch\n"
-            "  hint: install it for PYTHON, or set LIGHTLINE_PYTHON to a Python that has it\n",
-        ),
-    ],
-)
-def test_validate_repeats_the_last_words_of_the_framework(
-    framework: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python = script(tmp_path / "python", f"[ $1 = -c ] && exit\n{framework}")
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(python))
-    (tmp_path / "model.py").touch()
-    result = lightline("validate", "model.py", folder=tmp_path)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == message.replace("PYTHON,", f"{python},")
-
-
-def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(
-        "LIGHTLINE_PYTHON", str(script(tmp_path / "python", '[ $1 = -c ] || echo "$PYTHONPATH"; [ $1 = -c ]'))
-    )
-    monkeypatch.setenv("PYTHONPATH", "/theirs")
-    ours = Path(BINARY).resolve().parent.parent / "python"
-    expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
-    (tmp_path / "model.py").touch()
-    assert lightline("validate", "model.py", folder=tmp_path).stderr == f"model.py: error: {expected}\n"
-
-
-def make_broken_python(kind: str, path: Path) -> str:
-    """Puts something there that does not work as Python; returns what is said of it."""
-    if kind == "nothing":
-        return f"'{path}' can not be started: No such file or directory"
-    if kind == "dangling link":
-        path.symlink_to(path.parent / "gone")
-        return f"'{path}' can not be started: No such file or directory"
-    script(path, "echo noise; echo 'no encodings' >&2; exit 7" if kind == "failing" else "")
-    if kind == "failing":
-        return f"Python '{path}' does not work: no encodings"
-    path.chmod(0o600)
-    return f"'{path}' can not be started: Permission denied"
-
-
-@pytest.mark.parametrize("kind", ["nothing", "dangling link", "not executable", "failing"])
-def test_validate_names_a_python_that_does_not_work(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    python = tmp_path / "python"
-    message = make_broken_python(kind, python)
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(python))
-    (tmp_path / "model.py").touch()
-    result = lightline("validate", "model.py", folder=tmp_path)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == (f"error: {message}\n  hint: set LIGHTLINE_PYTHON to a Python that works\n")
-
-
-@pytest.mark.parametrize("kind", ["dangling link", "not executable", "failing"])
-def test_validate_names_a_broken_virtual_environment(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the clone that the program was built in: its packages are nowhere else."""
-    monkeypatch.delenv("LIGHTLINE_PYTHON", raising=False)
-    for folder in ("build", "python/lightline", ".venv/bin"):
-        (tmp_path / folder).mkdir(parents=True)
-    binary = tmp_path / "build" / "lightline"
-    shutil.copy(BINARY, binary)
-    python = tmp_path / ".venv/bin/python"
-    message = make_broken_python(kind, python)
-    (tmp_path / "model.py").touch()
-    result = subprocess.run([binary, "validate", "model.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == (f"error: {message}\n  hint: run scripts/setup python torch jax in {tmp_path}\n")
-
-
 # ---- emit ----
 
 
@@ -503,6 +404,18 @@ def test_imported_programs_are_canonical_text(path: Path) -> None:
 
 
 # ---- what an analysis says beside its bounds ----
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
+        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
+        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
+    ],
+)
+def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
+    assert f"assumption: {words}\n" in lightline("analyze", MATMUL, *options).stdout
 
 
 def test_analyze_says_where_it_gave_up() -> None:

@@ -9,16 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import ADD, MATMUL, lightline, script
+from command_line import ADD, MATMUL, lightline, refused
 from lightline_under_test import BINARY, ROOT
 
 EXPORTED = ROOT / "examples" / "exported" / "convnet.json"
-
-
-def refused(*arguments: object, text: str | None = None, folder: Path | None = None) -> str:
-    result = lightline(*arguments, text=text, folder=folder)
-    assert (result.returncode, result.stdout) == (2, "")
-    return result.stderr
 
 
 # ---- options ----
@@ -174,41 +168,3 @@ def test_a_folder_is_refused_before_the_run(tmp_path: Path, add: Path) -> None:
 
 def test_a_pipe_without_a_name_is_written(add: Path) -> None:
     assert lightline("emit", add, "--c", "-o", "/dev/stdout").stdout == lightline("emit", add, "--c").stdout
-
-
-# ---- validate ----
-
-
-def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", "touch started; exit 1")))
-    for name in ("text.txt", "model.py", "definition.json"):
-        (tmp_path / name).touch()
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "sample").mkdir()
-    (tmp_path / "sample" / "model.py").touch()
-    kinds = "this is no model.py, module:function, definition.json or folder of a GraphNet sample"
-    cases: dict[str, list[list[str]]] = {
-        kinds: [["text.txt"]],
-        "this folder is no GraphNet sample: it has no model.py": [["folder"]],
-        "only a model.py can be scaled": [["definition.json", "--scale", "0.5"], ["m:f", "--scale", "0.5"]],
-        "only a definition.json has workloads": [["model.py", "--workload", "1"]],
-        "a GraphNet sample has one form": [["sample", "--form", "core"]],
-        "a GraphNet sample has no training step to go backward in": [["sample", "--backward"]],
-    }
-    for message, calls in cases.items():
-        for arguments in calls:
-            stderr = refused("validate", *arguments, folder=tmp_path)
-            assert stderr == f"{arguments[0]}: error: {message}\n"
-    for name in ("none", "none.py", "/none.json", "no/folder/"):
-        assert refused("validate", name, folder=tmp_path) == (
-            f"{name}: error: can not open the file: No such file or directory\n"
-            "  hint: check the path and its permissions\n"
-        )
-    for name in ("none.py", "model.py", "no/folder", "./model", ""):
-        assert refused("validate", f"{name}:function", folder=tmp_path) == (
-            f"{name}:function: error: '{name}' is no name of a module\n"
-            "  hint: write module:function as Python imports it, package.model:function; or the name of a file alone\n"
-        )
-    assert not (tmp_path / "started").exists()
-    refused("validate", "module:function", folder=tmp_path)
-    assert (tmp_path / "started").exists()
