@@ -286,7 +286,7 @@ const ProductBlocking& blocking_of(const std::vector<PlannedProgram>& planned) {
   return first;
 }
 
-// A host calls it first, so that it knows how many threads there are.
+// For hosts, before they say how many threads there are.
 std::string start_threads(std::string_view symbol) {
   return fmt::format(R"(/* Starts threads for the caller's thread, which OpenMP keeps; returns how many there are. */
 int {}_threads(int wanted) {{

@@ -33,7 +33,7 @@ struct Host {
   int (*opaque)(void* self, int32_t number, const void* const* operands, void* const* results);
   void (*outside)(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript);
   const int* failed;
-  int threads;
+  int (*threads)(void* self);
 };
 using Entry = int (*)(const Host*, const void* const* inputs, void* const* outputs);
 
@@ -122,15 +122,22 @@ bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t o
 // One run: what the emitted code calls back.
 struct Run {
   Pool& pool;
+  const OpenMp& openmp;
   const LoadedProgram& loaded;
   std::mutex mutex = {};
   std::optional<Error> error = {};
   int32_t statement = INT32_MAX;
   int failed = 0;
+  int threads = 0;  // once they are asked for
 
   static Run& of(void* self) { return *static_cast<Run*>(self); }
   static void* allocate(void* self, size_t bytes) { return of(self).pool.take(bytes); }
   static void release(void* self, void* memory) { of(self).pool.release(memory); }
+  static int ready(void* self) {
+    Run& run = of(self);
+    if (run.threads == 0) run.threads = ready_threads(run.openmp);
+    return run.threads;
+  }
 
   // Of several faults, one in the earliest statement.
   static void outside(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript) {
@@ -289,9 +296,8 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
     if (is_taken) data = copies.emplace_back(Tensor::dense_copy(inputs[i]->view())).data();
     from.push_back(data);
   }
-  Run run{state_->pool, loaded};
-  const Host host{
-      &run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed, ready_threads(state_->openmp)};
+  Run run{state_->pool, state_->openmp, loaded};
+  const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed, &Run::ready};
   const int status = loaded.entry(&host, from.data(), to.data());
   if (run.error) return *run.error;
   if (status == 0) return Ok{};

@@ -234,6 +234,22 @@ TEST_F(CompileTest, LeavesTheCallersThreadsAlone) {
   dlclose(runtime);
 }
 
+TEST_F(CompileTest, StartsNoThreadsForLoopsThatShareNone) {
+  options_.threads = 4;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  const auto inputs = random_inputs(program_, 10);
+  const auto count = [] {
+    const std::filesystem::directory_iterator threads("/proc/self/task");
+    return std::distance(begin(threads), end(threads));
+  };
+  std::thread([&] {
+    const auto before = count();
+    EXPECT_TRUE(compiled->run(0, inputs).ok());
+    EXPECT_EQ(count(), before);
+  }).join();
+}
+
 // Where no thread can be started, the thread that calls does all: OpenMP would end the process. A thread of its own, for
 // which OpenMP has none yet, also in the fork.
 TEST_F(CompileTest, RunsWhereNoThreadCanBeStarted) {
