@@ -245,6 +245,8 @@ def load_function(source: str, fake: bool, seed: int) -> Program:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
+        if f"{module_name}.".startswith(f"{error.name}."):
+            raise SourceError(f"there is no module '{error.name}' in this folder or on Python's path") from error
         raise SourceError(f"can not import '{module_name}': {error}") from error
     finally:
         sys.path.pop(0)

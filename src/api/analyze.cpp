@@ -75,6 +75,7 @@ constexpr size_t max_known_bytes = size_t(64) << 20;  // of all values that an a
 struct Relied {
   demand::KnownValues known;
   bool has_examples = false;
+  bool leaves_examples = false;  // which were too large
   std::vector<std::string> notes;
 };
 
@@ -94,6 +95,7 @@ Relied values_to_rely_on(const Program& program, bool examples) {
       relied.notes.push_back(
           fmt::format("the values of '{}' ({} bytes) are not used: a program may have {} bytes of them",
                       program.source_names()[i], size, max_known_bytes));
+      relied.leaves_examples |= !program.fixed()[i];
       continue;
     }
     left -= size;
@@ -114,7 +116,7 @@ std::vector<std::string> effects_of(const AnalyzeOptions& options, const Program
                             : fmt::format("--retype {} changes nothing: the program has no {} tensors", options.retype,
                                           name(*from)));
   }
-  if (options.rely_on_values && !relied.has_examples)
+  if (options.rely_on_values && !relied.has_examples && !relied.leaves_examples)
     notes.emplace_back("--values changes nothing: the program file carries no values of integer inputs");
   return notes;
 }

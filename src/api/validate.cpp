@@ -1,18 +1,14 @@
 #include "api/validate.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
+#include "api/framework.h"
 #include "api/guard.h"
 #include "base/file.h"
-#include "base/process.h"
 #include "base/shown.h"
 #include "base/temporary_folder.h"
 #include "base/tensor_io.h"
@@ -21,92 +17,30 @@
 namespace lightline::api {
 namespace {
 
-namespace fs = std::filesystem;
-
-// The file that holds this code: the command, or liblightline.so in some other program.
-fs::path own_file() {
-  Dl_info info;
-  std::error_code error;
-  if (dladdr(reinterpret_cast<const void*>(&own_file), &info) != 0 && info.dli_fname != nullptr &&
-      std::string_view(info.dli_fname).find(".so") != std::string_view::npos)
-    return fs::canonical(info.dli_fname, error);
-  return fs::read_symlink("/proc/self/exe", error);
-}
-
-// The clone this code was built in, if it was: its Python package and virtual environment are used.
-fs::path clone_folder() {
-  std::error_code error;
-  const fs::path folder = own_file().parent_path().parent_path();
-  return fs::exists(folder / "python" / "lightline", error) ? folder : fs::path();
-}
-
-std::string python_command(const fs::path& clone) {
-  if (const char* given = std::getenv("LIGHTLINE_PYTHON"); given != nullptr && *given != '\0') return given;
-  const fs::path own = clone / ".venv" / "bin" / "python";
-  return !clone.empty() && access(own.c_str(), X_OK) == 0 ? own.string() : "python3";
-}
-
-std::string last_line(const std::string& text) {
-  const size_t before = text.find_last_of('\n', text.size() < 2 ? 0 : text.size() - 2);
-  std::string line = text.substr(before == std::string::npos ? 0 : before + 1);
-  while (line.ends_with('\n')) line.pop_back();
-  return line;
-}
-
-Error framework_error(const ProcessResult& result, const std::string& file) {
-  if (result.signal != 0)
-    return {ErrorCode::limit,
-            fmt::format("signal {} ({}) ended the framework", result.signal, ::strsignal(result.signal)),
-            "run it again, with more memory or a smaller program",
-            {file}};
-  std::string message = last_line(result.errors.empty() ? result.output : result.errors);
-  if (message.starts_with("error: ")) message.erase(0, 7);
-  const bool missing = message.find("No module named") != std::string::npos;
-  if (message.find("No module named lightline") != std::string::npos ||
-      message.find("No module named 'lightline") != std::string::npos)
-    return {ErrorCode::unsupported, message, "set PYTHONPATH to the folder 'python' of Lightline's sources", {file}};
-  return {missing ? ErrorCode::unsupported : ErrorCode::parse,
-          message.empty() ? "the framework could not run the program" : shown(message, 500),
-          missing ? "install the framework in the Python that LIGHTLINE_PYTHON names" : "",
-          {file}};
-}
-
-// Leaves the programs, their inputs and their outputs in `folder`.
-Status run_framework(const std::string& file, const ValidateOptions& options, const std::string& folder) {
-  const fs::path clone = clone_folder();
-  ProcessOptions process{.output_bytes = 256 << 20, .cut_output = true};
-  if (!clone.empty()) {
-    const char* before = std::getenv("PYTHONPATH");
-    const std::string path = (clone / "python").string() + (before != nullptr ? std::string(":") + before : "");
-    process.environment.emplace_back("PYTHONPATH", path);
-  }
-  std::vector<std::string> arguments = {python_command(clone),
-                                        "-m",
-                                        "lightline.validate",
-                                        "--scale",
-                                        fmt::format("{}", options.scale),
-                                        "--seed",
-                                        fmt::format("{}", options.seed),
-                                        "--workload",
-                                        fmt::format("{}", options.workload)};
-  if (options.backward) arguments.push_back("--backward");
-  arguments.insert(arguments.end(), {"--", file, folder});
-  LL_TRY(const ProcessResult result, run_process(arguments, process));
-  if (result.succeeded()) return Ok{};
-  return framework_error(result, file);
-}
-
 Error unfit(const std::string& file, std::string message) { return {ErrorCode::usage, std::move(message), "", {file}}; }
+
+// Dotted names, as an import takes them.
+bool is_module_name(std::string_view text) {
+  const auto fits = [](char c) { return std::isalnum(uint8_t(c)) != 0 || c == '_' || c == '.' || uint8_t(c) >= 0x80; };
+  return !text.empty() && std::ranges::all_of(text, fits) && !text.ends_with(".py");
+}
 
 // A framework takes seconds to start: what can be told without it is told first.
 Status check_source(const std::string& file) {
   if (frontend::is_sample_folder(file)) return Ok{};
-  const bool is_named_as_source = file.ends_with(".py") || file.ends_with(".json");
-  if (is_named_as_source && file_exists(file)) return Ok{};
-  if (!is_named_as_source && file.find(':') != std::string::npos && !file_exists(file)) return Ok{};
   if (frontend::is_folder(file)) return unfit(file, "this folder is no GraphNet sample: it has no model.py");
-  if (!file_exists(file)) return Error{ErrorCode::io, "there is no such file", "", {file}};
-  return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+  const bool is_named_as_source = file.ends_with(".py") || file.ends_with(".json");
+  const size_t colon = file.find(':');
+  if (is_named_as_source || file_exists(file) || colon == std::string::npos) {
+    LL_DO(check_readable(file));
+    if (is_named_as_source) return Ok{};
+    return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+  }
+  if (is_module_name(std::string_view(file).substr(0, colon))) return Ok{};
+  return Error{ErrorCode::usage,
+               fmt::format("'{}' is no name of a module", shown(file.substr(0, colon))),
+               "write module:function as Python imports it, package.model:function; or the name of a file alone",
+               {file}};
 }
 
 // Options that this kind of file does not know.
@@ -182,7 +116,13 @@ Result<std::vector<report::ValidatedOutput>> validate_program(const std::string&
 
 Result<report::ValidateReport> validate_in(const std::string& folder, const std::string& file,
                                            const ValidateOptions& options, const Note& note) {
-  LL_DO(run_framework(file, options, folder));
+  std::vector<std::string> arguments = {"-m",         "lightline.validate",
+                                        "--scale",    fmt::format("{}", options.scale),
+                                        "--seed",     fmt::format("{}", options.seed),
+                                        "--workload", fmt::format("{}", options.workload)};
+  if (options.backward) arguments.push_back("--backward");
+  arguments.insert(arguments.end(), {"--", file, folder});
+  LL_DO(run_framework(arguments, file));
   if (!file_exists(folder + "/tensors.safetensors"))
     return Error{ErrorCode::io, "the framework ended without results", "see what LIGHTLINE_PYTHON names", {file}};
   LL_TRY(const NamedTensors tensors, read_tensors(folder + "/tensors.safetensors"));

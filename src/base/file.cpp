@@ -322,6 +322,12 @@ Status for_each_line(const std::string& path, const std::function<Status(int64_t
   return status;
 }
 
+Status check_readable(const std::string& path) {
+  LL_TRY(const Descriptor file, open_to_read(path));
+  LL_TRY([[maybe_unused]] const Input input, look_at(file.get(), path));
+  return Ok{};
+}
+
 bool file_exists(const std::string& path) {
   struct stat info;
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);

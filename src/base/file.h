@@ -37,6 +37,7 @@ Status for_each_line(const std::string& path, const std::function<Status(int64_t
 // Calls `piece` with the decompressed content of a file, piece by piece.
 Status for_each_piece(const std::string& path, const std::function<Status(std::string_view)>& piece);
 
+Status check_readable(const std::string& path);      // whether it can be opened, and is no device
 bool file_exists(const std::string& path);           // anything but a directory
 std::string content_hash(std::string_view content);  // 32 hex digits (XXH3, 128 bits), stable across versions
 

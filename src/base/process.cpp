@@ -437,4 +437,9 @@ Result<ProcessResult> run_process(const Words& command, const ProcessOptions& op
   return result;
 }
 
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : std::to_string(signal);
+}
+
 }  // namespace lightline

@@ -45,6 +45,8 @@ struct ProcessResult {
 // A name without a slash is looked up in PATH, the program's own. An io error if the program can not be started.
 Result<ProcessResult> run_process(const std::vector<std::string>& command, const ProcessOptions& options = {});
 
+std::string signal_name(int signal);  // "SIGKILL"
+
 // For whoever is about to end this process: ends all programs that run, with what they started, and waits for it, two
 // seconds at most. Calls of run_process do not return any more.
 void end_all_processes();

@@ -63,11 +63,7 @@ int analyze(const AnalyzeOptions& options) {
 void add_analyze(Command& root) {
   auto options = std::make_shared<AnalyzeOptions>();
   Command command = root.add("analyze", "Bound the time of a program on given hardware");
-  command
-      .option("FILE", options->file,
-              "Loops, an exported program (.pt2 or JSON), StableHLO text, a GraphNet sample, or a corpus; - is "
-              "standard input")
-      .required();
+  command.option("FILE", options->file, help_of_file(Takes::loops, true)).required();
   command
       .option("--arch", options->analyze.machines.arch,
               "Machines by name or .toml file, separated by commas, or all (default H200)")

@@ -74,63 +74,80 @@ int probe(const ArchOptions& options) {
   return exit_ok;
 }
 
-}  // namespace
+using Options = std::shared_ptr<ArchOptions>;
 
-void add_arch(Command& root) {
-  auto options = std::make_shared<ArchOptions>();
-  Command command = root.add("arch", "List, show, compare and probe machines");
-  command.needs_subcommand();
-  const auto run = [options](int (*function)(const ArchOptions&)) {
-    return [options, function] { return function(*options); };
-  };
-  const std::string clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";
+auto runs(const Options& options, int (*function)(const ArchOptions&)) {
+  return [options, function] { return function(*options); };
+}
 
-  Command listing = command.add("list", "All bundled machines");
-  listing.flag("--json", options->json, "Print JSON");
-  listing.footer("Example:\n  lightline arch list");
-  listing.runs(run(list));
+constexpr const char* clock_help = "Lock the core clock, as 1.5GHz or 1500MHz; memory keeps its own";
 
-  Command showing = command.add("show", "One machine in full, with the source of every number");
-  showing.option("NAME", options->name, "A name or alias, or a path to a .toml file").required();
-  showing.option("--clock", options->clock, clock_help);
-  const Option json = showing.flag("--json", options->json, "Print JSON");
-  showing.flag("--toml", options->toml, "Print a machine file, to be edited").excludes(json);
-  showing.footer(
+void add_list(Command& arch, const Options& options) {
+  Command command = arch.add("list", "All bundled machines");
+  command.flag("--json", options->json, "Print JSON");
+  command.footer("Example:\n  lightline arch list");
+  command.runs(runs(options, list));
+}
+
+void add_show(Command& arch, const Options& options) {
+  Command command = arch.add("show", "One machine in full, with the source of every number");
+  command.option("NAME", options->name, "A name or alias, or a path to a .toml file").required();
+  command.option("--clock", options->clock, clock_help);
+  const Option json = command.flag("--json", options->json, "Print JSON");
+  command.flag("--toml", options->toml, "Print a machine file, to be edited").excludes(json);
+  command.footer(
       "Examples:\n"
       "  lightline arch show H200\n"
       "  lightline arch show B200 --clock 1.5GHz --json\n"
       "  lightline arch show H200 --toml > mine.toml");
-  showing.runs(run(show));
+  command.runs(runs(options, show));
+}
 
-  Command comparing = command.add("diff", "Two machines side by side");
-  comparing.option("A", options->name, "A name, an alias, or a path to a .toml file").required();
-  comparing.option("B", options->other, "The machine to compare with; ratios are B over A").required();
-  comparing.option("--clock", options->clock, clock_help);
-  comparing.footer("Example:\n  lightline arch diff H100-SXM B200");
-  comparing.runs(run(diff));
+void add_diff(Command& arch, const Options& options) {
+  Command command = arch.add("diff", "Two machines side by side");
+  command.option("A", options->name, "A name, an alias, or a path to a .toml file").required();
+  command.option("B", options->other, "The machine to compare with; ratios are B over A").required();
+  command.option("--clock", options->clock, clock_help);
+  command.footer("Example:\n  lightline arch diff H100-SXM B200");
+  command.runs(runs(options, diff));
+}
 
-  Command probing = command.add("probe", "Measure this machine and write a machine file");
-  probing.option("-o,--output", options->output,
+std::string complaint_of_device(const std::string& text) {
+  const bool is_gpu =
+      text.starts_with("gpu") && text.size() < 7 && text.find_first_not_of("0123456789", 3) == std::string::npos;
+  if (text == "auto" || text == "cpu" || is_gpu) return "";
+  return "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
+}
+
+void add_probe(Command& arch, const Options& options) {
+  Command command = arch.add("probe", "Measure this machine and write a machine file");
+  command.option("-o,--output", options->output,
                  "Write the machine file here and print the figures; else print the file");
-  probing
+  command
       .option("--device", options->device,
               "What to measure: auto (the first GPU, else the processor), cpu, gpu, gpu1 ...")
-      .valid_if([](const std::string& text) {
-        const bool known = text == "auto" || text == "cpu" ||
-                           (text.starts_with("gpu") && text.size() < 7 &&
-                            text.find_first_not_of("0123456789", 3) == std::string::npos);
-        return known ? std::string() : "there is no device '" + text + "': auto, cpu, gpu, gpu0, gpu1 ...";
-      })
+      .valid_if(complaint_of_device)
       .shows_default();
-  probing.option("--seconds", options->seconds, api::Number{0.01, 60}, "Time for each figure, from 0.01 to 60")
+  command.option("--seconds", options->seconds, api::Number{0.01, 60}, "Time for each figure, from 0.01 to 60")
       .shows_default();
-  probing.flag("--json", options->json, "Print JSON");
-  probing.footer(
+  command.flag("--json", options->json, "Print JSON");
+  command.footer(
       "Examples:\n"
       "  lightline arch probe\n"
       "  lightline arch probe --device cpu --seconds 0.1 -o here.toml");
-  probing.runs(run(probe));
+  command.runs(runs(options, probe));
+}
 
+}  // namespace
+
+void add_arch(Command& root) {
+  const auto options = std::make_shared<ArchOptions>();
+  Command command = root.add("arch", "List, show, compare and probe machines");
+  command.needs_subcommand();
+  add_list(command, options);
+  add_show(command, options);
+  add_diff(command, options);
+  add_probe(command, options);
   command.footer(
       "Examples:\n"
       "  lightline arch list\n"

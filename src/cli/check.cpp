@@ -55,7 +55,7 @@ void add_check(Command& root) {
   };
   auto options = std::make_shared<CheckOptions>();
   Command command = root.add("check", "Verify programs: loops, exported programs, or corpora of them");
-  command.option("FILE", options->files, "Programs to verify; - is standard input").required().shown_as("...");
+  command.option("FILE", options->files, help_of_file(Takes::loops, true)).required().shown_as("...");
   command.flag("-q,--quiet", options->quiet, "Print rejected programs only");
   const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
                           .one_of(corpus_form);

@@ -59,6 +59,9 @@ class Progress {
 // ---- source.cpp ----
 // A file's text, or that of standard input for "-".
 Result<api::Source> read_source(const std::string& path);
+// For the help of a command that takes FILE: programs of every front end, and what else it takes.
+enum class Takes : uint8_t { foreign, loops };
+std::string help_of_file(Takes least, bool corpora);
 inline constexpr api::Choice corpus_form{"training|core"};
 api::ExportForm form_of(const std::string& name);                          // one of these
 Error no_program(const api::CorpusEntry& entry, const std::string& form);  // for an entry that has none in this form

@@ -63,7 +63,7 @@ void add_emit(Command& root) {
   auto options = std::make_shared<EmitOptions>();
   Command command =
       root.add("emit", "Print the code generated for a program, what is planned for it, or its normal form");
-  command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");
+  command.option("FILE", options->file, help_of_file(Takes::loops, false)).required().shown_as(" ");
   const Option c = command.flag("--c", options->c, "Emit C");
   Option schedule = command.flag("--schedule", options->schedule,
                                  "The kernels, their loops and tiles, and what stays near (docs/schedules.md)");

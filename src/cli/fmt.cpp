@@ -51,7 +51,9 @@ int format_files(const FmtOptions& options) {
 void add_fmt(Command& root) {
   auto options = std::make_shared<FmtOptions>();
   Command command = root.add("fmt", "Print programs in canonical form, rewrite them, or check that they have it");
-  command.option("FILE", options->files, "Programs to format; - is standard input").required().shown_as("...");
+  command.option("FILE", options->files, "Loops to print in canonical form; - is standard input")
+      .required()
+      .shown_as("...");
   const Option write = command.flag("-w,--write", options->write, "Rewrite the files that differ");
   command.flag("--check", options->check, "Write nothing; exit code 1 if a file differs").excludes(write);
   command.footer(

@@ -74,12 +74,7 @@ int import_one(const ImportOptions& options) {
 void add_import(Command& root) {
   auto options = std::make_shared<ImportOptions>();
   Command command = root.add("import", "Turn an exported program into loops");
-  command
-      .option("FILE", options->file,
-              "A .pt2 archive, program JSON, StableHLO text, the folder of a GraphNet sample, or a corpus (.jsonl, a "
-              "folder of samples, "
-              ".tar; also .xz, .zst and .gz); - is standard input")
-      .required();
+  command.option("FILE", options->file, help_of_file(Takes::foreign, true)).required();
   command.option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
   const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
                           .one_of(corpus_form);

@@ -1,4 +1,5 @@
 // lightline run: executes a program and reports what came out.
+#include <algorithm>
 #include <memory>
 
 #include "api/run.h"
@@ -11,6 +12,7 @@ namespace {
 struct RunOptions {
   std::string file;
   api::InputOptions inputs;
+  bool seed_given = false;
   std::string backend = "interp";
   std::optional<int> threads;
   std::string output;
@@ -25,6 +27,8 @@ Result<report::RunReport> run_program(const api::Program& program, const RunOpti
   LL_TRY(api::RunResult result,
          api::run(program, inputs.tensors, {api::backend_of(options.backend), options.threads, options.repeat}));
   const loops::Program& loops = program.loops();
+  if (options.seed_given && std::ranges::find(inputs.sources, "random") == inputs.sources.end())
+    note("--seed changes nothing: no input is random");
   report::RunReport report{
       .file = program.file(), .program = loops.name, .backend = options.backend, .seed = options.inputs.seed};
   report.times_ms = std::move(result.times_ms);
@@ -55,13 +59,15 @@ int run(const RunOptions& options) {
 void add_run(Command& root) {
   auto options = std::make_shared<RunOptions>();
   Command command = root.add("run", "Execute a program and print its outputs' types, checksums and time");
-  command.option("FILE", options->file, "The program; - is standard input").required().shown_as(" ");
+  command.option("FILE", options->file, help_of_file(Takes::loops, false)).required().shown_as(" ");
   command.option("-i,--input", options->inputs.named, "An input from .npy, .npz or .safetensors; may be repeated")
       .shown_as("NAME=FILE[:KEY]")
       .one_value_each();
   command.option("--inputs", options->inputs.all, "A file that holds inputs by their names").shown_as("FILE");
-  command.option("--seed", options->inputs.seed, api::rules::seed, "Seed of the inputs that no file gives (default 0)")
-      .shown_as("N");
+  const Option seed =
+      command
+          .option("--seed", options->inputs.seed, api::rules::seed, "Seed of the inputs that no file gives (default 0)")
+          .shown_as("N");
   command.option("--backend", options->backend, "interp: the reference (default); c: emitted C")
       .one_of(api::rules::backend);
   command.option("--threads", options->threads, api::rules::threads, "Threads of emitted C (default 0: all)")
@@ -75,7 +81,10 @@ void add_run(Command& root) {
       "  lightline run examples/loops/matmul.lir\n"
       "  lightline run model.lir --input x=x.npy --input w=weights.safetensors:layer.0.w -o out.npz\n"
       "  lightline run model.lir --backend c --threads 1 --repeat 20 --json");
-  command.runs([options] { return run(*options); });
+  command.runs([options, seed] {
+    options->seed_given = seed.given();
+    return run(*options);
+  });
 }
 
 }  // namespace lightline::cli

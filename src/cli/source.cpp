@@ -8,6 +8,14 @@ Result<api::Source> read_source(const std::string& path) {
   return path == "-" ? api::read_standard_input() : api::read_source(path);
 }
 
+std::string help_of_file(Takes least, bool corpora) {
+  std::string help = least == Takes::loops ? "Loops, an" : "An";
+  help += " exported program (.pt2 or JSON), StableHLO text, ";
+  help += corpora ? "a GraphNet sample, or a corpus (.jsonl, a folder of samples, .tar; also .xz, .zst and .gz)"
+                  : "or a GraphNet sample";
+  return help + "; - is standard input";
+}
+
 Status check_form(const Option& form, const std::vector<std::string>& files) {
   if (!form.given() || std::ranges::any_of(files, api::has_forms)) return Ok{};
   return Error{ErrorCode::usage, "--form chooses between the forms of a .jsonl corpus; this is none", "", {files[0]}};

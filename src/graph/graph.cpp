@@ -75,6 +75,14 @@ ValueId Graph::add_value(std::string value_name, std::optional<TensorType> type)
   return ValueId(values.size() - 1);
 }
 
+std::vector<const Node*> makers(const Graph& graph) {
+  std::vector<const Node*> list(graph.values.size(), nullptr);
+  for (const Node& node : graph.nodes)
+    for (const ValueId id : node.results)
+      if (id != no_value) list[id] = &node;
+  return list;
+}
+
 Status check(const Graph& graph) {
   std::vector<bool> defined(graph.values.size(), false);
   const auto define = [&](ValueId id, const std::string& where) -> Status {

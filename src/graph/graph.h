@@ -83,6 +83,9 @@ struct Graph {
   ValueId add_value(std::string name, std::optional<TensorType> type = {});
 };
 
+// By value: the node that gives it; null for inputs. They point into the graph.
+std::vector<const Node*> makers(const Graph& graph);
+
 // Every value is defined once and before its uses, and ids are in range; names the first node that breaks this.
 Status check(const Graph& graph);
 

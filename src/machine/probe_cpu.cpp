@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "base/startable_threads.h"
 #include "machine/probe.h"
 #include "machine/probe_cpu_kernels.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+constexpr const char* probed_by = "lightline arch probe";  // in sources of figures
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -225,14 +228,8 @@ void describe_memory(Machine& machine, const std::string& system) {
   machine.memories.push_back(registers);
 }
 
-}  // namespace
-
-Result<Probe> probe_cpu(const ProbeOptions& options) {
-  Probe probe;
-  Machine& machine = probe.machine;
-  const int threads = usable_threads();
+void name_processor(Machine& machine, int threads, const std::string& system) {
   const std::string model = cpuinfo("model name"), vendor = cpuinfo("vendor_id");
-  const std::string system = "/sys/devices/system/cpu", program = "lightline arch probe";
   machine.name = model.empty() ? "this-cpu" : model;
   machine.vendor = vendor == "AuthenticAMD"   ? "AMD"
                    : vendor == "GenuineIntel" ? "Intel"
@@ -242,26 +239,32 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   machine.architecture = fmt::format("{} hardware threads seen", threads);
   machine.unit_name = "core";
   machine.units = {double(core_count()), system};
+}
 
-  const double clock = measured_clock(options.seconds), listed = highest_listed_clock();
+// Gives the clock that a chain of operations shows, else the one that is listed.
+Result<double> measure_clock(Machine& machine, double seconds, const std::string& system) {
+  const double clock = measured_clock(seconds), listed = highest_listed_clock();
   if (clock == 0 && listed == 0)
     return Error{ErrorCode::unsupported, "the clock of this processor is neither listed nor measurable", "", {}};
-  machine.clocks.max = listed >= clock ? SourcedNumber{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"}
-                                       : SourcedNumber{clock, program + ": chain of dependent multiplications"};
-  if (clock > 0)
-    machine.clocks.boost = {std::min(clock, machine.clocks.max.value),
-                            program + ": chain of dependent multiplications"};
+  const std::string how = std::string(probed_by) + ": chain of dependent multiplications";
+  machine.clocks.max =
+      listed >= clock ? SourcedNumber{listed, system + "/cpu*/cpufreq/cpuinfo_max_freq"} : SourcedNumber{clock, how};
+  if (clock > 0) machine.clocks.boost = {std::min(clock, machine.clocks.max.value), how};
+  return clock > 0 ? clock : listed;
+}
 
+void measure_rates(Probe& probe, int threads, double seconds, double clock) {
+  Machine& machine = probe.machine;
   for (const CpuKernel& kernel : cpu_kernels()) {
     if (!kernel.supported()) {
       probe.skipped.push_back(fmt::format("{} {}: this processor lacks it", kernel.name, name(kernel.type)));
       continue;
     }
-    const double measured = peak(kernel, threads, options.seconds);
+    const double measured = peak(kernel, threads, seconds);
     const double operations = kernel.matrix ? 2 : 1;
     // One thread alone says what a core does per clock, whatever the clock is when all are busy.
-    const double one = peak(kernel, 1, options.seconds / 4) / operations / (clock > 0 ? clock : listed);
-    const std::string how = fmt::format("{}: {} on {} threads", program, kernel.name, threads);
+    const double one = peak(kernel, 1, seconds / 4) / operations / clock;
+    const std::string how = fmt::format("{}: {} on {} threads", probed_by, kernel.name, threads);
     Rate ceiling{kernel.type, 0, how, measured / 1e12, 0};
     add_rate(kernel.matrix ? machine.measured.matrix : machine.measured.vector, ceiling, ceiling.datasheet_tera);
     Rate nominal{kernel.type, nominal_per_core(one) * machine.units.value,
@@ -277,18 +280,39 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   const auto by_type = [](const Rate& a, const Rate& b) { return a.type < b.type; };
   for (auto* list : {&machine.matrix, &machine.vector, &machine.measured.matrix, &machine.measured.vector})
     std::sort(list->begin(), list->end(), by_type);
+}
 
-  describe_memory(machine, system);
+Status measure_memory(Machine& machine, int threads, double seconds) {
   double cache_bytes = 0;
   for (const Cache& cache : data_caches()) cache_bytes = std::max(cache_bytes, cache.bytes);
   const double array_bytes = std::min(std::max(4 * cache_bytes, 64.0 * 1024 * 1024), memory_bytes("MemAvailable") / 8);
-  const Stream speeds = stream(threads, options.seconds, array_bytes);
+  const Stream speeds = stream(threads, seconds, array_bytes);
   const double best = std::max({speeds.read, speeds.copy, speeds.triad});
   if (best == 0) return Error{ErrorCode::limit, "too little memory to measure its bandwidth", "", {}};
   const std::string how = fmt::format("{}: best of reading {:.4g}, copying {:.4g} and triad {:.4g} GB/s on {} threads",
-                                      program, speeds.read / 1e9, speeds.copy / 1e9, speeds.triad / 1e9, threads);
+                                      probed_by, speeds.read / 1e9, speeds.copy / 1e9, speeds.triad / 1e9, threads);
   machine.measured.bytes_per_second = {best, how};
   machine.memories.front().bytes_per_second = {best, how + "; the nominal figure is not known to the system"};
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Probe> probe_cpu(const ProbeOptions& options) {
+  const int threads = usable_threads();
+  if (const int startable = startable_threads(threads); startable < threads)
+    return Error{ErrorCode::limit,
+                 fmt::format("the processor runs {} threads at once, but only {} can be started", threads, startable),
+                 "raise the limit of processes (ulimit -u)",
+                 {}};
+  const std::string system = "/sys/devices/system/cpu";
+  Probe probe;
+  Machine& machine = probe.machine;
+  name_processor(machine, threads, system);
+  LL_TRY(const double clock, measure_clock(machine, options.seconds, system));
+  measure_rates(probe, threads, options.seconds, clock);
+  describe_memory(machine, system);
+  LL_DO(measure_memory(machine, threads, options.seconds));
   machine.notes =
       "Written by lightline arch probe. The bandwidth of memory is the measured one: put the nominal figure in its "
       "place for bounds that hold.";

@@ -117,6 +117,27 @@ std::string verdict(const AnalyzeReport& r) {
   return text;
 }
 
+Json operators_json(const AnalyzeReport& r, size_t top) {
+  Json list = Json::array();
+  einsum::Lifting lifting(*r.loops);
+  for (size_t i = 0; i < r.bounds.groups.size() && i < top; ++i) {
+    const bound::GroupBound& o = r.bounds.groups[i];
+    const demand::GroupDemand& group = r.analysis->groups[o.group];
+    Json entry;
+    entry["name"] = group.name;
+    entry["ms"] = o.cost.ms;
+    entry["binding"] = o.cost.binding;
+    entry["share"] = r.bounds.unfused_ms > 0 ? o.cost.ms / r.bounds.unfused_ms : 0;
+    entry["macs"] = group.work.total_macs();
+    entry["bytes"] = group.bytes();
+    const einsum::Einsum lifted = lifting.of(group);
+    entry["class"] = std::string(einsum::name(lifted.statement_class));
+    entry["einsum"] = lifted.equation;
+    list.push_back(entry);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_text(const AnalyzeReport& r, size_t top) {
@@ -184,35 +205,17 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
     json["measured_ms"] = *r.measured_ms;
     if (b.fused.ms > 0) json["headroom"] = *r.measured_ms / b.fused.ms;
   }
-  json["operators"] = Json::array();
-  einsum::Lifting lifting(*r.loops);
-  for (size_t i = 0; i < b.groups.size() && i < top; ++i) {
-    const bound::GroupBound& o = b.groups[i];
-    const demand::GroupDemand& group = r.analysis->groups[o.group];
-    Json entry;
-    entry["name"] = group.name;
-    entry["ms"] = o.cost.ms;
-    entry["binding"] = o.cost.binding;
-    entry["share"] = b.unfused_ms > 0 ? o.cost.ms / b.unfused_ms : 0;
-    entry["macs"] = group.work.total_macs();
-    entry["bytes"] = group.bytes();
-    const einsum::Einsum lifted = lifting.of(group);
-    entry["class"] = std::string(einsum::name(lifted.statement_class));
-    entry["einsum"] = lifted.equation;
-    json["operators"].push_back(entry);
-  }
+  json["operators"] = operators_json(r, top);
   json["assumptions"] = r.assumptions;
   json["given_up"] = Json::array();
   for (const demand::GivenUp& one : r.analysis->given_up)
     if (one.unknown) json["given_up"].push_back(fmt::format("{} ({})", one.what, one.group));
   if (r.explain) json["explain"] = given_up_json(r.analysis->given_up);
   if (r.demand) json["demand"] = terms_json(*r.loops, r.analysis->terms);
-  if (!carried.empty()) {
-    const Json members = Json::parse("{" + carried + "}", nullptr, false);
-    if (members.is_object())
-      for (const auto& [key, value] : members.items())
-        if (!json.contains(key)) json[key] = value;
-  }
+  const Json members = Json::parse("{" + carried + "}", nullptr, false);
+  if (members.is_object())
+    for (const auto& [key, value] : members.items())
+      if (!json.contains(key)) json[key] = value;
   return indented ? to_text(json) : json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -60,7 +60,7 @@ std::string operators_markdown(const ProvedTypes& proved) {
   const auto operators = sorted_operators();
   const auto count = std::count_if(operators.begin(), operators.end(),
                                    [&](const auto* op) { return !proved_for(proved, op->name).empty(); });
-  std::string text = "# Operators\n\nPrinted by `lightline operators --markdown`; do not edit. ";
+  std::string text = "# Operators\n\nPrinted by `lightline operators --markdown --conformance FILE`; do not edit. ";
   text += fmt::format("{} operators have a definition, {} of them are proved by running against PyTorch.\n",
                       operators.size(), count);
   text +=

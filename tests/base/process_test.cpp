@@ -15,6 +15,7 @@
 #include "base/process_testing.h"
 #include "base/process_tree.h"
 #include "base/sanitizers.h"
+#include "support/fork.h"
 
 namespace lightline {
 namespace {
@@ -26,6 +27,7 @@ using process_test::family;
 using process_test::is_gone;
 using process_test::numbers;
 using process_test::shell;
+using testing_support::in_a_fork;
 
 using Process = process_test::LeavesNothing;
 
@@ -34,16 +36,6 @@ void expect_message(const Result<T>& result, ErrorCode code, const std::string& 
   ASSERT_FALSE(result.ok()) << "expected: " << message;
   EXPECT_EQ(result.error().message, message);
   EXPECT_EQ(name(result.error().code), name(code));
-}
-
-// Runs `body` in a process of its own and returns its exit status, or minus the signal that ended it.
-template <class Body>
-int in_a_fork(Body body) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(pid, &status, 0), pid);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 TEST_F(Process, ExitStatusAndStreams) {

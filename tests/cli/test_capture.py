@@ -178,7 +178,7 @@ def test_a_training_step_gives_the_loss_and_every_gradient(tmp_path: Path, captu
         ("empty.py", "it needs a class Model and a function get_inputs"),
         ("parts:nothing", "'parts' has no 'nothing'"),
         ("parts:lonely", "needs a function lonely_inputs or get_inputs"),
-        ("absent:function", "can not import 'absent'"),
+        ("absent:function", "there is no module 'absent' in this folder or on Python's path"),
         ("model.txt", "is not model.py, module:function or definition.json"),
     ],
 )

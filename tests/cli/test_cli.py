@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import ADD, BROKEN, EXAMPLES, MATMUL, lightline, script
+from command_line import ADD, BROKEN, EXAMPLES, MATMUL, lightline
 from lightline_under_test import BINARY, ROOT
 
 # ---- the program as a whole ----
@@ -36,6 +36,15 @@ def test_every_command_has_help_with_examples(command: str) -> None:
     assert result.returncode == 0
     assert f"Usage: lightline {command}" in result.stdout
     assert len(re.findall(rf"^  .*lightline {command}", result.stdout.split("Examples:")[1], re.MULTILINE)) >= 2
+
+
+@pytest.mark.parametrize("command", ["check", "run", "emit", "import", "analyze"])
+def test_help_names_every_kind_of_program(command: str) -> None:
+    text = " ".join(lightline(command, "--help").stdout.split())
+    for kind in ("exported program (.pt2 or JSON)", "StableHLO text", "GraphNet sample", "standard input"):
+        assert kind in text
+    assert ("a corpus" in text) == (command not in ("run", "emit"))
+    assert ("Loops, an" in text) == (command != "import")
 
 
 def test_no_command_prints_help_to_stderr() -> None:
@@ -282,65 +291,6 @@ def test_examples_are_canonical() -> None:
     assert lightline("fmt", "--check", *EXAMPLES).returncode == 0
 
 
-# ---- validate ----
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
-        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
-        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
-    ],
-)
-def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
-    assert f"assumption: {words}\n" in lightline("analyze", MATMUL, *options).stdout
-
-
-@pytest.mark.parametrize(
-    ("framework", "message"),
-    [
-        ("echo noise; echo trace >&2; echo 'error: no such thing' >&2; exit 2", "model.py: error: no such thing\n"),
-        ("echo only here; exit 1", "model.py: error: only here\n"),
-        ("exit 1", "model.py: error: the framework could not run the program\n"),
-        (
-            "kill -SEGV $$",
-            "model.py: error: signal 11 (Segmentation fault) ended the framework\n"
-            "  hint: run it again, with more memory or a smaller program\n",
-        ),
-        (
-            "echo 'ModuleNotFoundError: No module named torch' >&2; exit 1",
-            "model.py: error: ModuleNotFoundError: No module named torch\n"
-            "  hint: install the framework in the Python that LIGHTLINE_PYTHON names\n",
-        ),
-    ],
-)
-def test_validate_repeats_the_last_words_of_the_framework(
-    framework: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", framework)))
-    (tmp_path / "model.py").touch()
-    result = lightline("validate", "model.py", folder=tmp_path)
-    assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
-
-
-def test_validate_adds_our_package_to_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", 'echo "$PYTHONPATH"; exit 1')))
-    monkeypatch.setenv("PYTHONPATH", "/theirs")
-    ours = Path(BINARY).resolve().parent.parent / "python"
-    expected = f"{ours}:/theirs" if (ours / "lightline").exists() else "/theirs"
-    (tmp_path / "model.py").touch()
-    assert lightline("validate", "model.py", folder=tmp_path).stderr == f"model.py: error: {expected}\n"
-
-
-def test_validate_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(tmp_path / "none"))
-    (tmp_path / "model.py").touch()
-    result = lightline("validate", "model.py", folder=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr == f"error: '{tmp_path}/none' can not be started: No such file or directory\n"
-
-
 # ---- emit ----
 
 
@@ -454,6 +404,18 @@ def test_imported_programs_are_canonical_text(path: Path) -> None:
 
 
 # ---- what an analysis says beside its bounds ----
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
+        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
+        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
+    ],
+)
+def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
+    assert f"assumption: {words}\n" in lightline("analyze", MATMUL, *options).stdout
 
 
 def test_analyze_says_where_it_gave_up() -> None:

@@ -252,6 +252,19 @@ def test_values_over_the_budget_are_named(tmp_path: Path, monkeypatch: pytest.Mo
     assert any(expected in line for line in result["assumptions"])
 
 
+def test_examples_over_the_budget_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Picks(torch.nn.Module):
+        def forward(self, x: Any, ids: Any) -> Any:
+            return x[ids]
+
+    monkeypatch.setattr(known_values, "MAX_BYTES", 1 << 30)
+    path = tmp_path / "picks.json"
+    lightline.capture(Picks(), torch.zeros(2), torch.zeros((1 << 23) + 1, dtype=torch.int64)).save(path)
+    notes = analyze(path, "--values")[0]["assumptions"]
+    assert any("the values of 'ids' (67108872 bytes) are not used" in note for note in notes)
+    assert not any("--values changes nothing" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

@@ -9,16 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import ADD, MATMUL, lightline, script
+from command_line import ADD, MATMUL, lightline, refused
 from lightline_under_test import BINARY, ROOT
 
 EXPORTED = ROOT / "examples" / "exported" / "convnet.json"
-
-
-def refused(*arguments: object, text: str | None = None, folder: Path | None = None) -> str:
-    result = lightline(*arguments, text=text, folder=folder)
-    assert (result.returncode, result.stdout) == (2, "")
-    return result.stderr
 
 
 # ---- options ----
@@ -61,6 +55,11 @@ def test_one_corpus_gives_the_form_a_meaning(tmp_path: Path, add: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"problem": "p", "core": json.loads(EXPORTED.read_text())}) + "\n")
     assert lightline("check", add, corpus, "--form", "core").returncode == 0
+    for pack in ("gzip", "xz"):
+        packed = subprocess.run([pack, "-c", corpus], capture_output=True, check=True).stdout
+        archive = tmp_path / f"corpus.jsonl.{'gz' if pack == 'gzip' else 'xz'}"
+        archive.write_bytes(packed)
+        assert lightline("check", archive, "--form", "core").returncode == 0
     assert "there is no program in training form" in lightline("check", corpus).stderr
 
 
@@ -169,32 +168,3 @@ def test_a_folder_is_refused_before_the_run(tmp_path: Path, add: Path) -> None:
 
 def test_a_pipe_without_a_name_is_written(add: Path) -> None:
     assert lightline("emit", add, "--c", "-o", "/dev/stdout").stdout == lightline("emit", add, "--c").stdout
-
-
-# ---- validate ----
-
-
-def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTLINE_PYTHON", str(script(tmp_path / "python", "touch started; exit 1")))
-    for name in ("text.txt", "model.py", "definition.json"):
-        (tmp_path / name).touch()
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "sample").mkdir()
-    (tmp_path / "sample" / "model.py").touch()
-    kinds = "this is no model.py, module:function, definition.json or folder of a GraphNet sample"
-    cases: dict[str, list[list[str]]] = {
-        "there is no such file": [["none"], ["none.py"], ["/none.json"], ["no/folder/"]],
-        kinds: [["text.txt"]],
-        "this folder is no GraphNet sample: it has no model.py": [["folder"]],
-        "only a model.py can be scaled": [["definition.json", "--scale", "0.5"], ["m:f", "--scale", "0.5"]],
-        "only a definition.json has workloads": [["model.py", "--workload", "1"]],
-        "a GraphNet sample has one form": [["sample", "--form", "core"]],
-        "a GraphNet sample has no training step to go backward in": [["sample", "--backward"]],
-    }
-    for message, calls in cases.items():
-        for arguments in calls:
-            stderr = refused("validate", *arguments, folder=tmp_path)
-            assert stderr == f"{arguments[0]}: error: {message}\n"
-    assert not (tmp_path / "started").exists()
-    refused("validate", "module:function", folder=tmp_path)
-    assert (tmp_path / "started").exists()

@@ -74,6 +74,13 @@ def test_random_inputs_can_be_reproduced_elsewhere(add: Path, tmp_path: Path) ->
     assert run_json(add, "--seed", 8)["outputs"] != report["outputs"]
 
 
+def test_a_seed_that_nothing_draws_from_is_noted(add: Path, tmp_path: Path) -> None:
+    constant = "program p() -> (y) {\n  y: f32[2] = for i: 1.0\n}\n"
+    words = "note: --seed changes nothing: no input is random\n"
+    assert lightline("run", "-", "--seed", "1", text=constant).stderr == words
+    assert lightline("run", "-", text=constant).stderr == lightline("run", add, "--seed", "1").stderr == ""
+
+
 def test_inputs_from_npy_npz_and_keys(add: Path, tmp_path: Path) -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(tmp_path / "x.npy", x)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from lightline_under_test import BINARY, ROOT
+
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 SUFFIXES = (".h", ".cpp", ".def", ".md", ".py", ".toml", ".lir", ".cmake", ".test", ".c", ".map")
 ROOMS = {path.parent for path in (ROOT / "src").rglob("*.h")}
@@ -212,12 +211,41 @@ def test_make_targets_that_pages_name_exist() -> None:
     assert count >= 19
 
 
-def test_commands_that_pages_name_exist() -> None:
-    binary = os.environ["LIGHTLINE_BINARY"]
-    named = set()
-    for page in PAGES:
-        for name in set(re.findall(r"`(?:build/)?lightline ([a-z]+)", page.read_text())):
-            done = subprocess.run([binary, name, "--help"], capture_output=True, check=False)
-            assert done.returncode == 0, f"{page.name} speaks of lightline {name}"
-            named.add(name)
-    assert len(named) >= 9
+def commands_in(text: str) -> list[list[str]]:
+    """`build/lightline arch show B200 --clock 1.5GHz`, between backticks or on a line of its own: words after the name,
+    up to a comment, a pipe or a redirection."""
+    found = re.findall(r"(?:^ *|`|<\()(?:build/)?lightline ((?:(?!  +#)[^`\n|>)])+)", text, re.MULTILINE)
+    return [words.split() for words in found]
+
+
+def test_commands_are_found_in_pages() -> None:
+    page = "`lightline run FILE --json`, but Lightline runs\n    build/lightline fmt --check a.lir   # --write\n"
+    assert commands_in(page) == [["run", "FILE", "--json"], ["fmt", "--check", "a.lir"]]
+    assert commands_in("  lightline arch show X --toml > x\nsource <(lightline completion bash)") == [
+        ["arch", "show", "X", "--toml"],
+        ["completion", "bash"],
+    ]
+
+
+def test_commands_and_options_that_pages_and_helps_name_exist() -> None:
+    def help_of(*command: str) -> str:
+        done = subprocess.run([BINARY, *command, "--help"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"lightline {' '.join(command)}"
+        return done.stdout
+
+    names = re.findall(r"^  ([a-z]+)  ", help_of().split("Subcommands:")[1], re.MULTILINE)
+    helps = {(name,): help_of(name) for name in names}
+    helps |= {("arch", part): help_of("arch", part) for part in ("list", "show", "diff", "probe")}
+    texts = {page.name: page.read_text() for page in PAGES}
+    texts |= {f"{' '.join(name)} --help": text for name, text in helps.items()}
+    count = 0
+    for place, text in texts.items():
+        for words in commands_in(text):
+            if not re.fullmatch(r"[a-z]+", words[0]) or (place.endswith("--help") and words[0] not in names):
+                continue
+            known = helps.get(tuple(words[:2])) or helps.get((words[0],))
+            assert known is not None, f"{place} speaks of lightline {' '.join(words)}"
+            for option in re.findall(r"--[a-z-]+", " ".join(words)):
+                count += 1
+                assert re.search(rf"{option}\b(?!-)", known.split("Example")[0]), f"{place}: {' '.join(words)}"
+    assert len(names) >= 10 and count >= 40

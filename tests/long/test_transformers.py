@@ -17,6 +17,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from import_check import check_import, exported_or_skip  # noqa: E402
+from zoo import Outputs  # noqa: E402
 
 TEXT = """bert roberta distilbert albert electra gpt2 gpt_neo gptj gpt_neox llama mistral qwen2 qwen3 gemma gemma2 phi
     phi3 falcon bloom opt mpt t5 bart mbart pegasus deberta-v2 mobilebert xlm-roberta camembert squeezebert mixtral
@@ -40,19 +41,6 @@ SMALL: dict[str, int] = {
     "image_size": 32, "patch_size": 8, "ffn_hidden_size": 64, "rotary_dim": 4, "pad_token_id": 0, "bos_token_id": 1,
     "eos_token_id": 2,
 }  # fmt: skip
-
-
-class Outputs(torch.nn.Module):
-    """torch.export wants plain tensors out."""
-
-    def __init__(self, model: Any, names: list[str]) -> None:
-        super().__init__()
-        self.model = model
-        self.names = names
-
-    def forward(self, *inputs: Any) -> list[Any]:
-        outputs = self.model(**dict(zip(self.names, inputs, strict=True)), return_dict=True)
-        return [value for value in outputs.values() if isinstance(value, torch.Tensor)]
 
 
 def small_config(name: str) -> Any:
@@ -79,6 +67,6 @@ def test_architecture_imports(name: str, tmp_path: Path) -> None:
     inputs = example_inputs(name)
 
     def model() -> torch.nn.Module:
-        return Outputs(transformers.AutoModel.from_config(small_config(name)), list(inputs))
+        return Outputs(transformers.AutoModel.from_config(small_config(name)), tuple(inputs))
 
     check_import(name, exported_or_skip(name, model, tuple(inputs.values())), tmp_path)

@@ -28,6 +28,13 @@ def lightline(
     return subprocess.run(command, input=text, capture_output=True, text=True, cwd=folder, timeout=120, check=False)
 
 
+def refused(*arguments: object, text: str | None = None, folder: Path | None = None) -> str:
+    """What is said of bad input; nothing may be printed."""
+    result = lightline(*arguments, text=text, folder=folder)
+    assert (result.returncode, result.stdout) == (2, "")
+    return result.stderr
+
+
 def script(path: Path, text: str) -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o700)

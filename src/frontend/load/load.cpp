@@ -67,7 +67,7 @@ bool is_corpus(const std::string& path) {
 bool has_forms(const std::string& path) {
   if (is_folder(path)) return false;
   std::string_view name = path;
-  for (const std::string_view suffix : {".xz", ".zst"})
+  for (const std::string_view suffix : {".xz", ".zst", ".gz"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   return name.ends_with(".jsonl");
 }

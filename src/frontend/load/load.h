@@ -24,7 +24,7 @@ struct CorpusEntry {
   std::string carried;  // the other keys as JSON members, without braces: "problem":"x","sol_ms":1.5
 };
 
-// .jsonl, also with .xz or .zst; a folder of GraphNet samples, or a tar archive of them
+// .jsonl, also with .xz, .zst or .gz; a folder of GraphNet samples, or a tar archive of them
 bool is_corpus(const std::string& path);
 bool has_forms(const std::string& path);  // a corpus whose entries may come in two forms
 

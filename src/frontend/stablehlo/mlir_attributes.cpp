@@ -102,6 +102,10 @@ Attribute Parser::attribute() {
       }
       expected("an attribute");
   }
+  return word_attribute();
+}
+
+Attribute Parser::word_attribute() {
   const std::string_view word = token_.text;
   if (word == "true" || word == "false") {
     Attribute result;

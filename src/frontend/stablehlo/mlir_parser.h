@@ -47,6 +47,7 @@ class Parser {
   Attribute list();
   Attribute array();
   Attribute dictionary_attribute();
+  Attribute word_attribute();
   Attribute dialect_attribute();
   Attribute members();  // <key = value, ...>
   Attribute dense();

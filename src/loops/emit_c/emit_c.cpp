@@ -286,6 +286,22 @@ const ProductBlocking& blocking_of(const std::vector<PlannedProgram>& planned) {
   return first;
 }
 
+// For hosts, before they say how many threads there are.
+std::string start_threads(std::string_view symbol) {
+  return fmt::format(R"(/* Starts threads for the caller's thread, which OpenMP keeps; returns how many there are. */
+int {}_threads(int wanted) {{
+  int threads = 1;
+#ifdef _OPENMP
+#pragma omp parallel num_threads(wanted)
+#pragma omp single
+  threads = omp_get_num_threads();
+#endif
+  return threads;
+}}
+)",
+                     symbol);
+}
+
 }  // namespace
 
 std::string emit_c(std::vector<PlannedProgram> planned, std::string_view symbol) {
@@ -301,7 +317,7 @@ std::string emit_c(std::vector<PlannedProgram> planned, std::string_view symbol)
   if (uses("ll_byte_ones")) prelude += prelude_hidden;
   for (const auto& [type, suffix] : {std::pair("float", "f32"), std::pair("double", "f64")})
     if (uses(fmt::format("ll_multiply_{}", suffix))) prelude += product_prelude(blocking_of(planned), type, suffix);
-  return prelude + indent(functions.text()) + text;
+  return prelude + indent(functions.text()) + text + start_threads(symbol);
 }
 
 Result<std::string> emit_c(const Program& program, std::string_view symbol) {

@@ -19,7 +19,9 @@ struct PlannedProgram;  // loops/plan/planned.h
 }
 
 // A complete C translation unit. Each program becomes `int NAME(const struct ll_host*, const void* const* inputs,
-// void* const* outputs)`; NAME is `symbol` for one program, `symbol_0`, `symbol_1`, ... for several.
+// void* const* outputs)`; NAME is `symbol` for one program, `symbol_0`, `symbol_1`, ... for several. `int
+// symbol_threads(int wanted)` starts threads, for hosts that say how many
+// loops may share.
 Result<std::string> emit_c(const Program& program, std::string_view symbol = "lightline_main");
 Result<std::string> emit_c(const std::vector<const Program*>& programs, std::string_view symbol = "lightline_main");
 // As schedules say, where they are not null; an error if one does not verify, or asks for what this emitter can not do.

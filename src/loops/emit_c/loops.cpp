@@ -116,7 +116,7 @@ void NestWriter::tasks(const std::function<void()>& body) {
                           i == 0 ? "" : fmt::format(" % {}", nodes().extent(vars[i])));
     below *= nodes().extent(vars[i]);
   }
-  std::string text = kernel_.threads ? "#pragma omp parallel\n{\n" : "{\n";
+  std::string text = kernel_.threads ? "#pragma omp parallel num_threads(LL_THREADS)\n{\n" : "{\n";
   text += buffers_;
   if (kernel_.threads) text += "#pragma omp for schedule(static)\n";
   text += loop_head("task", "0", std::to_string(kernel_.tasks(nodes()))) + decode + inside + "}\n";
@@ -144,8 +144,8 @@ void NestWriter::partial_reductions() {
   writer_.line(keep);
   const std::string body = writer_.close();
   const std::string head = loop_head("part", "0", std::to_string(parts));
-  writer_.line(totals + "#pragma omp parallel\n{\n" + buffers_ + "#pragma omp for schedule(static)\n" + head + body +
-               "}\n}\n" + head + combine + "}");
+  writer_.line(totals + "#pragma omp parallel num_threads(LL_THREADS)\n{\n" + buffers_ +
+               "#pragma omp for schedule(static)\n" + head + body + "}\n}\n" + head + combine + "}");
   for (const size_t id : nest.members) finish_reduction(tree_.members[id], "");
 }
 

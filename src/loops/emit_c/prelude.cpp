@@ -6,7 +6,7 @@ const std::string_view prelude_base = R"(#include <stddef.h>
 #include <stdint.h>
 #ifdef _OPENMP
 #include <omp.h>
-#define LL_THREADS omp_get_max_threads()
+#define LL_THREADS H->threads(H->self)
 #define LL_THREAD omp_get_thread_num()
 #else
 #define LL_THREADS 1
@@ -24,6 +24,7 @@ struct ll_host {
   int (*opaque)(void* self, int32_t number, const void* const* operands, void* const* results); /* 0 if it worked */
   void (*outside)(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript);
   const int* failed; /* nonzero after `outside` */
+  int (*threads)(void* self); /* that loops may share, always as many; OpenMP ends the process if it can not start them */
 };
 
 #define LL_FN static inline __attribute__((always_inline, unused))

@@ -35,9 +35,10 @@ class ScatterWriter {
     if (step_.init == none) {
       writer_.line(fmt::format("const {} fill = {};", storage_type(result_.dtype),
                                to_storage(result_.dtype, writer_.value(step_.fill))));
-      writer_.line(fmt::format("{}for (int64_t i = 0; i < {}; ++i) {}[i] = fill;",
-                               kernel_.threads_fill ? "#pragma omp parallel for simd schedule(static)\n" : "", size,
-                               to));
+      writer_.line(fmt::format(
+          "{}for (int64_t i = 0; i < {}; ++i) {}[i] = fill;",
+          kernel_.threads_fill ? "#pragma omp parallel for simd num_threads(LL_THREADS) schedule(static)\n" : "", size,
+          to));
     } else {
       writer_.use(step_.init);
       const std::string from = array_name(step_.init);
@@ -62,7 +63,7 @@ class ScatterWriter {
   void loops() {
     const std::vector<VarId>& order = kernel_.loops;
     const bool pieces = kernel_.share == ScatterKernel::Share::pieces;
-    const std::string pragma = "#pragma omp parallel for schedule(static)\n";
+    const std::string pragma = "#pragma omp parallel for num_threads(LL_THREADS) schedule(static)\n";
     const VarId last = order.back();
     const int64_t extent = nodes().extent(last);
     if (pieces) writer_.open();

@@ -53,6 +53,64 @@ void Lexer::skip_space() {
   }
 }
 
+void Lexer::take_digits() {
+  while (cursor_ != end_ && class_of(*cursor_) == digit) ++cursor_;
+}
+void Lexer::take_word() {
+  while (cursor_ != end_ && (class_of(*cursor_) == letter || class_of(*cursor_) == digit)) ++cursor_;
+}
+
+void Lexer::take_number() {
+  kind_ = Token::integer;
+  take_digits();
+  if (cursor_ != end_ && *cursor_ == '.') {
+    kind_ = Token::floating;
+    ++cursor_;
+    take_digits();
+  }
+  if (cursor_ != end_ && (*cursor_ == 'e' || *cursor_ == 'E')) {
+    const char* mark = cursor_++;
+    if (cursor_ != end_ && (*cursor_ == '+' || *cursor_ == '-')) ++cursor_;
+    if (cursor_ != end_ && class_of(*cursor_) == digit) {
+      kind_ = Token::floating;
+      take_digits();
+    } else {
+      cursor_ = mark;
+    }
+  }
+  if (cursor_ == end_ || class_of(*cursor_) != letter) return;
+  take_word();
+  throw SyntaxError{ErrorCode::parse, fmt::format("'{}' is neither a number nor a name", text()),
+                    "names start with a letter or _, exponents have digits: 1e-3", position()};
+}
+
+void Lexer::take_symbol(char first) {
+  kind_ = Token::symbol;
+  if (first == '"') {
+    while (cursor_ != end_ && *cursor_ != '"' && *cursor_ != '\n') ++cursor_;
+    if (cursor_ == end_ || *cursor_ != '"')
+      throw SyntaxError{ErrorCode::parse, "this string has no closing quote", "strings end on the line they start on",
+                        position()};
+    ++cursor_;
+    kind_ = Token::string;
+  } else if (cursor_ != end_) {
+    const char next = *cursor_;
+    if ((next == '=' && (first == '=' || first == '!' || first == '<' || first == '>')) ||
+        (first == '-' && next == '>') || (first == '<' && next == '-'))
+      ++cursor_;
+  }
+}
+
+void Lexer::refuse(char first) const {
+  if (position() == 0 && std::string_view(begin_, size_t(end_ - begin_)).starts_with(byte_order_mark))
+    throw SyntaxError{ErrorCode::parse, "the text begins with a byte order mark", "save it as UTF-8 without one",
+                      position()};
+  if (uint8_t(first) >= 0x80 || uint8_t(first) < 0x20)
+    throw SyntaxError{ErrorCode::parse, fmt::format("unexpected byte 0x{:02x}", uint8_t(first)),
+                      "programs are ASCII outside of comments", position()};
+  throw SyntaxError{ErrorCode::parse, fmt::format("unexpected character '{}'", first), "", position()};
+}
+
 void Lexer::advance() {
   if (cursor_ != end_ && *cursor_ == ' ') ++cursor_;
   if (cursor_ != end_ && (class_of(*cursor_) == space || class_of(*cursor_) == hash)) {
@@ -67,63 +125,11 @@ void Lexer::advance() {
   }
   const char first = *cursor_++;
   switch (class_of(first)) {
-    case letter:
-      while (cursor_ != end_ && (class_of(*cursor_) == letter || class_of(*cursor_) == digit)) ++cursor_;
-      kind_ = Token::name;
-      return;
-    case digit: {
-      kind_ = Token::integer;
-      const auto digits = [&] {
-        while (cursor_ != end_ && class_of(*cursor_) == digit) ++cursor_;
-      };
-      digits();
-      if (cursor_ != end_ && *cursor_ == '.') {
-        kind_ = Token::floating;
-        ++cursor_;
-        digits();
-      }
-      if (cursor_ != end_ && (*cursor_ == 'e' || *cursor_ == 'E')) {
-        const char* mark = cursor_++;
-        if (cursor_ != end_ && (*cursor_ == '+' || *cursor_ == '-')) ++cursor_;
-        if (cursor_ != end_ && class_of(*cursor_) == digit) {
-          kind_ = Token::floating;
-          digits();
-        } else {
-          cursor_ = mark;
-        }
-      }
-      if (cursor_ != end_ && class_of(*cursor_) == letter) {
-        while (cursor_ != end_ && (class_of(*cursor_) == letter || class_of(*cursor_) == digit)) ++cursor_;
-        throw SyntaxError{ErrorCode::parse, fmt::format("'{}' is neither a number nor a name", text()),
-                          "names start with a letter or _, exponents have digits: 1e-3", position()};
-      }
-      return;
-    }
-    case punctuation:
-      kind_ = Token::symbol;
-      if (first == '"') {
-        while (cursor_ != end_ && *cursor_ != '"' && *cursor_ != '\n') ++cursor_;
-        if (cursor_ == end_ || *cursor_ != '"')
-          throw SyntaxError{ErrorCode::parse, "this string has no closing quote",
-                            "strings end on the line they start on", position()};
-        ++cursor_;
-        kind_ = Token::string;
-      } else if (cursor_ != end_) {
-        const char next = *cursor_;
-        if ((next == '=' && (first == '=' || first == '!' || first == '<' || first == '>')) ||
-            (first == '-' && next == '>') || (first == '<' && next == '-'))
-          ++cursor_;
-      }
-      return;
-    default: break;
+    case letter: kind_ = Token::name; return take_word();
+    case digit: return take_number();
+    case punctuation: return take_symbol(first);
+    default: refuse(first);
   }
-  if (position() == 0 && std::string_view(begin_, size_t(end_ - begin_)).starts_with(byte_order_mark))
-    throw SyntaxError{ErrorCode::parse, "the text begins with a byte order mark", "save it as UTF-8 without one",
-                      position()};
-  if (uint8_t(first) >= 0x80 || uint8_t(first) < 0x20)
-    throw SyntaxError{ErrorCode::parse, fmt::format("unexpected byte 0x{:02x}", uint8_t(first)),
-                      "programs are ASCII outside of comments", position()};
-  throw SyntaxError{ErrorCode::parse, fmt::format("unexpected character '{}'", first), "", position()};
 }
 
 }  // namespace lightline::loops

@@ -57,6 +57,11 @@ class Lexer {
 
  private:
   void skip_space();
+  void take_digits();
+  void take_word();
+  void take_number();
+  void take_symbol(char first);
+  [[noreturn]] void refuse(char first) const;
 
   const char* begin_;
   const char* end_;

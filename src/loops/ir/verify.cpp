@@ -152,66 +152,72 @@ class Verifier {
           at, ErrorCode::type,
           fmt::format("{}[{}] is not a floating sum or product", name(compute.reducer), name(compute.accumulator)),
           "accumulators are float dtypes, for sum and prod");
-    if (compute.reducer == Reducer::argmax || compute.reducer == Reducer::argmin) {
-      if (result.dtype != DType::i64 && result.dtype != DType::i32)
-        return error(
-            result.position, ErrorCode::type,
-            fmt::format("'{}' gives positions, but '{}' is {}", name(compute.reducer), result.name, name(result.dtype)),
-            "declare it as i64 or i32");
-      for (const IndexId index : compute.reduced)
-        if (program_.indices[index].extent == 0)
-          return error(at, ErrorCode::range, fmt::format("'{}' over no elements has no value", name(compute.reducer)),
-                       "give every reduced index an extent of 1 or more");
-      LL_DO(types_.settle(compute.body, body.is_typed()                                 ? body.type
-                                        : body.kind == ValueType::Kind::integer_literal ? DType::i64
-                                                                                        : DType::f32));
-      const DType type = program_.exprs[compute.body].type;
-      if (type == DType::boolean || type == DType::c64)
-        return error(program_.exprs[compute.body].position, ErrorCode::type,
-                     fmt::format("'{}' needs ordered numbers, not {}", name(compute.reducer), name(type)),
-                     type == DType::boolean ? "convert with i64(...)" : "take real(...) or abs(...)");
-      compute.accumulator = type;
-      return Ok{};
-    }
-    if (compute.has_accumulator) {
-      const DType accumulated = compute_type(compute.accumulator);
-      const DType own = body.is_typed() ? body.type : wanted;
-      if (own != DType::f32 && own != DType::f64)
-        return error(program_.exprs[compute.body].position, ErrorCode::type,
-                     fmt::format("{}[{}] can not add {}", name(compute.reducer), name(compute.accumulator), name(own)),
-                     fmt::format("convert with {}(...)", name(compute.accumulator)));
-      if (!body.is_typed()) LL_DO(types_.settle(compute.body, own));
-      if (wanted != own && wanted != accumulated) return mismatch(compute.body, own, result);
-      return Ok{};
-    }
+    if (compute.reducer == Reducer::argmax || compute.reducer == Reducer::argmin)
+      return settle_position(compute, body, at);
+    if (compute.has_accumulator) return settle_accumulated(compute, body);
     if (body.is_typed() && body.type != wanted) return mismatch(compute.body, body.type, result);
     if (!body.is_typed()) LL_DO(types_.settle(compute.body, wanted));
-    const Position body_at = program_.exprs[compute.body].position;
+    LL_DO(check_reducer(compute, wanted));
+    compute.accumulator = is_integer(wanted) ? DType::i64 : wanted;
+    return Ok{};
+  }
+
+  Status settle_position(Compute& compute, const ValueType& body, Position at) {
+    const Array& result = array(compute.result);
+    if (result.dtype != DType::i64 && result.dtype != DType::i32)
+      return error(
+          result.position, ErrorCode::type,
+          fmt::format("'{}' gives positions, but '{}' is {}", name(compute.reducer), result.name, name(result.dtype)),
+          "declare it as i64 or i32");
+    for (const IndexId index : compute.reduced)
+      if (program_.indices[index].extent == 0)
+        return error(at, ErrorCode::range, fmt::format("'{}' over no elements has no value", name(compute.reducer)),
+                     "give every reduced index an extent of 1 or more");
+    LL_DO(types_.settle(compute.body, body.is_typed()                                 ? body.type
+                                      : body.kind == ValueType::Kind::integer_literal ? DType::i64
+                                                                                      : DType::f32));
+    const DType type = program_.exprs[compute.body].type;
+    LL_DO(check_ordered(compute, type, "convert with i64(...)"));
+    compute.accumulator = type;
+    return Ok{};
+  }
+
+  Status settle_accumulated(const Compute& compute, const ValueType& body) {
+    const Array& result = array(compute.result);
+    const DType wanted = compute_type(result.dtype), accumulated = compute_type(compute.accumulator);
+    const DType own = body.is_typed() ? body.type : wanted;
+    if (own != DType::f32 && own != DType::f64)
+      return error(program_.exprs[compute.body].position, ErrorCode::type,
+                   fmt::format("{}[{}] can not add {}", name(compute.reducer), name(compute.accumulator), name(own)),
+                   fmt::format("convert with {}(...)", name(compute.accumulator)));
+    if (!body.is_typed()) LL_DO(types_.settle(compute.body, own));
+    if (wanted != own && wanted != accumulated) return mismatch(compute.body, own, result);
+    return Ok{};
+  }
+
+  Status check_reducer(const Compute& compute, DType type) const {
+    const Position at = program_.exprs[compute.body].position;
     switch (compute.reducer) {
       case Reducer::sum:
       case Reducer::prod:
-        if (wanted == DType::boolean)
-          return error(body_at, ErrorCode::type, fmt::format("'{}' does not combine bool", name(compute.reducer)),
-                       "count with i64(...), or use and, or");
-        break;
+        if (type != DType::boolean) return Ok{};
+        return error(at, ErrorCode::type, fmt::format("'{}' does not combine bool", name(compute.reducer)),
+                     "count with i64(...), or use and, or");
       case Reducer::max:
-      case Reducer::min:
-        if (wanted == DType::boolean || wanted == DType::c64)
-          return error(body_at, ErrorCode::type,
-                       fmt::format("'{}' needs ordered numbers, not {}", name(compute.reducer), name(wanted)),
-                       wanted == DType::boolean ? "use and, or" : "take real(...) or abs(...)");
-        break;
+      case Reducer::min: return check_ordered(compute, type, "use and, or");
       case Reducer::all:
       case Reducer::any:
-        if (wanted != DType::boolean)
-          return error(body_at, ErrorCode::type,
-                       fmt::format("'{}' needs bool, not {}", name(compute.reducer), name(wanted)),
-                       "compare first: x[i] != 0");
-        break;
-      default: break;
+        if (type == DType::boolean) return Ok{};
+        return error(at, ErrorCode::type, fmt::format("'{}' needs bool, not {}", name(compute.reducer), name(type)),
+                     "compare first: x[i] != 0");
+      default: return Ok{};
     }
-    compute.accumulator = is_integer(wanted) ? DType::i64 : wanted;
-    return Ok{};
+  }
+  Status check_ordered(const Compute& compute, DType type, const char* instead_of_bool) const {
+    if (type != DType::boolean && type != DType::c64) return Ok{};
+    return error(program_.exprs[compute.body].position, ErrorCode::type,
+                 fmt::format("'{}' needs ordered numbers, not {}", name(compute.reducer), name(type)),
+                 type == DType::boolean ? instead_of_bool : "take real(...) or abs(...)");
   }
   Error mismatch(ExprId body, DType found, const Array& result) const {
     return error(program_.exprs[body].position, ErrorCode::type,

@@ -175,7 +175,7 @@ Status refusal(const Words& command, const CompileOptions& options, const Proces
         other_ways,
         {}};
   };
-  if (result.signal != 0) return failed(fmt::format("was ended by signal {}", result.signal));
+  if (result.signal != 0) return failed("was ended by signal " + signal_name(result.signal));
   const std::string status = fmt::format("ended with exit status {}", result.exit_status);
   if (said.empty()) return failed(status);
   LL_TRY(const bool works, compiles_nothing(command, options, job));
@@ -278,15 +278,18 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   static std::atomic<uint64_t> attempts = 0;  // threads of one process compile side by side
   const std::string own = fmt::format("{}/{}.{}.{}", directory, key, getpid(), attempts++);
   // Ours until they are renamed to what others look for
-  const TemporaryPath text(own + ".c"), binary(own + ".so");
+  const TemporaryPath text(own + ".c");
+  TemporaryPath binary(own + ".so");
   const auto scratch =
       TemporaryPath::made(own + ".tmp", [](const std::string& path) { return mkdir(path.c_str(), 0700) == 0; });
   LL_DO(write_file(text.path(), source));
   LL_DO(run_compiler(command, options, {text.path(), binary.path(), scratch ? scratch->path() : ""}));
   LL_DO(add_seal(binary.path(), key));
   chmod(binary.path().c_str(), 0700);
-  if (rename(binary.path().c_str(), library.path.c_str()) != 0)
-    return Error{ErrorCode::io, fmt::format("'{}' can not be written", library.path), "", {}};
+  if (rename(binary.path().c_str(), library.path.c_str()) != 0) {  // what is in its place is not ours to remove
+    library.path = library.remove_after_loading = binary.release();
+    return library;
+  }
   rename(text.path().c_str(), (directory + "/" + key + ".c").c_str());
   if (own_folder) library.remove_after_loading = own_folder->release();
   return library;

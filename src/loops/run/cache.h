@@ -12,7 +12,7 @@ namespace lightline::loops {
 struct Library {
   std::string path;
   bool from_cache = false;
-  std::string remove_after_loading;  // a directory of our own, if there is no cache to write to
+  std::string remove_after_loading;  // what is ours alone: there is no cache to write to, or its place is taken
 };
 
 // Files of other users, or that others may write to, are never used.

@@ -18,6 +18,7 @@
 #include "loops/plan/uses.h"
 #include "loops/run/cache.h"
 #include "loops/run/errors.h"
+#include "loops/run/threads.h"
 
 namespace lightline::loops {
 
@@ -32,6 +33,7 @@ struct Host {
   int (*opaque)(void* self, int32_t number, const void* const* operands, void* const* results);
   void (*outside)(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript);
   const int* failed;
+  int (*threads)(void* self);
 };
 using Entry = int (*)(const Host*, const void* const* inputs, void* const* outputs);
 
@@ -90,32 +92,6 @@ class Pool {
   size_t kept_ = 0;
 };
 
-// The OpenMP runtime of the loaded code. Both functions speak of the thread that calls them.
-struct OpenMp {
-  int threads = 0;  // that were asked for; 0: as the runtime decides
-  void (*set_threads)(int) = nullptr;
-  int (*most_threads)() = nullptr;
-};
-
-// The number of threads that was asked for, while a program runs; what the caller had set comes back.
-class OpenMpThreads {
- public:
-  explicit OpenMpThreads(const OpenMp& openmp) : openmp_(openmp) {
-    if (openmp.threads <= 0 || openmp.set_threads == nullptr || openmp.most_threads == nullptr) return;
-    before_ = openmp.most_threads();
-    openmp.set_threads(openmp.threads);
-  }
-  ~OpenMpThreads() {
-    if (before_ > 0) openmp_.set_threads(before_);
-  }
-  OpenMpThreads(const OpenMpThreads&) = delete;
-  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
-
- private:
-  const OpenMp& openmp_;
-  int before_ = 0;
-};
-
 struct LoadedProgram {
   const Program* program = nullptr;
   Entry entry = nullptr;
@@ -127,7 +103,7 @@ struct LoadedProgram {
 
 namespace {
 
-using compiled::Host, compiled::LoadedProgram, compiled::OpenMpThreads, compiled::Pool;
+using compiled::Host, compiled::LoadedProgram, compiled::Pool;
 
 constexpr int no_memory = 2;
 
@@ -146,15 +122,22 @@ bool runs_in_place(const Program& program, const plan::ArrayUses& uses, size_t o
 // One run: what the emitted code calls back.
 struct Run {
   Pool& pool;
+  const OpenMp& openmp;
   const LoadedProgram& loaded;
   std::mutex mutex = {};
   std::optional<Error> error = {};
   int32_t statement = INT32_MAX;
   int failed = 0;
+  int threads = 0;  // once they are asked for
 
   static Run& of(void* self) { return *static_cast<Run*>(self); }
   static void* allocate(void* self, size_t bytes) { return of(self).pool.take(bytes); }
   static void release(void* self, void* memory) { of(self).pool.release(memory); }
+  static int ready(void* self) {
+    Run& run = of(self);
+    if (run.threads == 0) run.threads = ready_threads(run.openmp);
+    return run.threads;
+  }
 
   // Of several faults, one in the earliest statement.
   static void outside(void* self, int32_t statement, int32_t array, int32_t dimension, int64_t subscript) {
@@ -249,7 +232,7 @@ Result<void*> load(const Library& library, const std::string& symbol) {
 struct CompiledPrograms::State {
   void* library = nullptr;
   bool from_cache = false;
-  compiled::OpenMp openmp;
+  OpenMp openmp;
   std::vector<compiled::LoadedProgram> programs;
   mutable compiled::Pool pool;
   ~State() {
@@ -313,9 +296,8 @@ Status CompiledPrograms::run_into(size_t which, const std::vector<const Tensor*>
     if (is_taken) data = copies.emplace_back(Tensor::dense_copy(inputs[i]->view())).data();
     from.push_back(data);
   }
-  const OpenMpThreads threads(state_->openmp);
-  Run run{state_->pool, loaded};
-  const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed};
+  Run run{state_->pool, state_->openmp, loaded};
+  const Host host{&run, &Run::allocate, &Run::release, &Run::opaque, &Run::outside, &run.failed, &Run::ready};
   const int status = loaded.entry(&host, from.data(), to.data());
   if (run.error) return *run.error;
   if (status == 0) return Ok{};
@@ -345,8 +327,8 @@ Result<CompiledPrograms> compile(const std::vector<const Program*>& programs, co
   // Threads of the OpenMP library outlive the code that started them: it must stay when the code goes.
   for (const char* runtime : {"libgomp.so.1", "libomp.so", "libomp.so.5"})
     dlopen(runtime, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  state->openmp = {options.threads, reinterpret_cast<void (*)(int)>(dlsym(state->library, "omp_set_num_threads")),
-                   reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads"))};
+  state->openmp = {options.threads, reinterpret_cast<int (*)()>(dlsym(state->library, "omp_get_max_threads")),
+                   reinterpret_cast<int (*)(int)>(dlsym(state->library, fmt::format("{}_threads", symbol).c_str()))};
   for (size_t i = 0; i < programs.size(); ++i) {
     LoadedProgram loaded{programs[i], nullptr, plan::opaque_statements(*programs[i]), {}};
     loaded.entry = reinterpret_cast<compiled::Entry>(dlsym(state->library, entry_name(i).c_str()));

@@ -21,19 +21,16 @@ struct Uses {
   std::vector<const Node*> maker;
   std::vector<int> count;
 
-  explicit Uses(const Graph& body) : maker(body.values.size(), nullptr), count(body.values.size(), 0) {
+  explicit Uses(const Graph& body) : maker(graph::makers(body)), count(body.values.size(), 0) {
     const auto use = [&](ValueId id) {
       if (id != graph::no_value) ++count[id];
     };
-    for (const Node& node : body.nodes) {
-      for (const ValueId id : node.results)
-        if (id != graph::no_value) maker[id] = &node;
+    for (const Node& node : body.nodes)
       for (const graph::NamedArgument& argument : node.arguments) {
         if (const auto* ref = std::get_if<graph::ValueRef>(&argument.value)) use(ref->id);
         if (const auto* list = std::get_if<std::vector<ValueId>>(&argument.value))
           for (const ValueId id : *list) use(id);
       }
-    }
     for (const graph::Output& output : body.outputs) use(output.value);
   }
 };

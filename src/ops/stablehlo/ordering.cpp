@@ -26,11 +26,7 @@ struct Key {
 // Reads a comparator (left 0, right 0, left 1, right 1, ...) -> bool.
 class Comparator {
  public:
-  explicit Comparator(const Graph& body) : body_(body), maker_(body.values.size(), nullptr) {
-    for (const Node& node : body.nodes)
-      for (const ValueId id : node.results)
-        if (id != graph::no_value) maker_[id] = &node;
-  }
+  explicit Comparator(const Graph& body) : body_(body), maker_(graph::makers(body)) {}
 
   std::optional<std::vector<Key>> keys(size_t operands) const {
     if (body_.inputs.size() != 2 * operands || body_.outputs.size() != 1) return std::nullopt;

@@ -13,10 +13,10 @@ namespace lightline::loops::plan {
 namespace {
 
 // Phases, axes, places and stages that nobody thought about.
-class PlanDamage {
+class PlanDamage : Draws {
  public:
   PlanDamage(const Program& program, Plan plan, std::mt19937_64& random)
-      : program_(program), table_(program), plan_(std::move(plan)), random_(random) {}
+      : Draws(random), program_(program), table_(program), plan_(std::move(plan)) {}
 
   Plan run() {
     if (draw(3) == 0) join_kernels();
@@ -25,12 +25,6 @@ class PlanDamage {
   }
 
  private:
-  size_t draw(size_t below) { return below == 0 ? 0 : size_t(random_() % below); }
-  template <class T>
-  T& any(std::vector<T>& list) {
-    return list[draw(list.size())];
-  }
-
   void damage_once() {
     const size_t k = draw(plan_.kernels.size());
     ScheduledKernel& kernel = plan_.schedule.kernels[k];
@@ -175,7 +169,6 @@ class PlanDamage {
   const Program& program_;
   StatementTable table_;
   Plan plan_;
-  std::mt19937_64& random_;
 };
 
 // Inputs are small whole numbers: sums are exact, but for the narrow ones, and there are equals among the greatest.
@@ -214,6 +207,11 @@ const char* const programs[] = {
   f: f32[8] = for i: w[i] + r[i]
   y: f32[8] = for i: w[i] * 2
   z: f32[8] = for i: f[i] * y[i]
+})",
+    R"(program turned(x: f32[4, 6], w: f32[6, 4]) -> (y, z) {
+  e: f32[6, 4] = for i, j: x[j, i] + w[i, j]
+  y: f32[4, 6] = for i, j: e[j, i] * 2
+  z: f32[1, 4, 6] = for k, i, j: y[i, j] + x[i, j]
 })",
     R"(program totals(x: f32[12]) -> (m, n, y) {
   m: f32[] = max i in 12: x[i]

@@ -12,10 +12,10 @@
 namespace lightline::loops::plan {
 namespace {
 
-class Damage {
+class Damage : Draws {
  public:
   Damage(const Program& program, Schedule schedule, std::mt19937_64& random)
-      : table_(program), schedule_(std::move(schedule)), random_(random) {}
+      : Draws(random), table_(program), schedule_(std::move(schedule)) {}
 
   Schedule run() {
     const size_t count = 1 + draw(3);
@@ -24,12 +24,6 @@ class Damage {
   }
 
  private:
-  size_t draw(size_t below) { return below == 0 ? 0 : size_t(random_() % below); }
-  template <class T>
-  T& any(std::vector<T>& list) {
-    return list[draw(list.size())];
-  }
-
   void damage_once() {
     if (schedule_.kernels.empty()) return;
     ScheduledKernel& kernel = any(schedule_.kernels);
@@ -165,7 +159,6 @@ class Damage {
 
   StatementTable table_;
   Schedule schedule_;
-  std::mt19937_64& random_;
 };
 
 // Rounded values have equals among them, so that the first of the greatest is told from the others.

@@ -9,6 +9,8 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "loops/interpret/interpret.h"
@@ -63,6 +65,11 @@ class PlanExecutor {
     for (size_t d = 0; d < extents.size(); ++d) position = position * extents[d] + at[d];
     return position;
   }
+  static Numbers unflat(const Shape& extents, int64_t position) {
+    Numbers at(extents.size());
+    for (size_t d = extents.size(); d-- > 0; position /= extents[d]) at[d] = position % extents[d];
+    return at;
+  }
   double rounded(DType dtype, double value) const {
     Tensor one(dtype, {1});
     one.set_f64(0, value);
@@ -72,7 +79,7 @@ class PlanExecutor {
   // ---- what runs where and when ----
   void run(const ScheduledKernel& kernel, const KernelPlan& plan) {
     kernel_ = &kernel, kernel_plan_ = &plan;
-    stages_.clear(), totals_.clear(), filled_.clear(), held_.clear();
+    stages_.clear(), totals_.clear(), filled_.clear(), held_.clear(), places_in_host_.clear();
     any_step_ = 1 + int64_t(random_() % 3);
     std::map<Unit, std::vector<Step>> threads;
     for (size_t place = 0; place < kernel.statements.size(); ++place) add_steps(place, threads);
@@ -320,12 +327,8 @@ class PlanExecutor {
   }
   void fill(const Scatter& scatter) {
     const Shape& extents = shape(scatter.result);
-    for (int64_t position = 0; position < size_of(extents); ++position) {
-      Numbers at(extents.size());
-      for (size_t d = extents.size(), rest = size_t(position); d-- > 0; rest /= size_t(extents[d]))
-        at[d] = int64_t(rest) % extents[d];
-      write(scatter.result, at, literal(program_.exprs[scatter.init_literal]));
-    }
+    for (int64_t position = 0; position < size_of(extents); ++position)
+      write(scatter.result, unflat(extents, position), literal(program_.exprs[scatter.init_literal]));
   }
 
   // ---- values ----
@@ -354,6 +357,10 @@ class PlanExecutor {
     for (uint32_t d = 0; d < expr.args[2]; ++d) at.push_back(int64_t(evaluate(subscripts_of(program_, expr)[d])));
     for (size_t d = 0; d < at.size(); ++d)
       if (at[d] < 0 || at[d] >= shape(array)[d]) return literal(expr);
+    if (watched_.read != nullptr && !folded_[array]) {
+      if (array == watched_.array) watched_.read->insert(flat(shape(array), at));
+      return memory_[array][size_t(flat(shape(array), at))];
+    }
     if (!folded_[array]) return *place_of(array, at);
     const auto& compute = std::get<Compute>(table_[table_.definition_of(array)].node);
     const auto outside = index_;
@@ -378,12 +385,38 @@ class PlanExecutor {
       return &memory_[array][size_t(position)];
     if (staged->in_place_of != none) {
       std::vector<double>& host = memory_[staged->in_place_of];
-      return &host[size_t(position) % host.size()];
+      const std::vector<size_t>& places = places_in_host(array, staged->in_place_of);
+      return &host[places.empty() ? size_t(position) % host.size() : places[size_t(position)]];
     }
     const int64_t all = size_of(shape(array)), elements = staged->elements == AxisUse::any ? all : staged->elements;
     std::vector<double>& stage = stages_[{array, unit_->block}];
     stage.resize(size_t(elements), nothing);
     return &stage[size_t(staged->elements == all ? position : slot(*made, array, at) % elements)];
+  }
+  // By element of a guest: where the point of the host that alone reads it is written. Empty, for any order will do, if
+  // some point reads none or several, or two points the same.
+  const std::vector<size_t>& places_in_host(ArrayId guest, ArrayId host) {
+    const auto [entry, fresh] = places_in_host_.try_emplace({guest, host});
+    std::vector<size_t>& places = entry->second;
+    const auto* compute = std::get_if<Compute>(&table_[table_.definition_of(host)].node);
+    if (!fresh || compute == nullptr || compute->reducer != Reducer::none ||
+        size_of(shape(guest)) != size_of(shape(host)))
+      return places;
+    constexpr size_t nowhere = SIZE_MAX;
+    places.assign(size_t(size_of(shape(guest))), nowhere);
+    const auto outside = index_;
+    bool is_own = true;
+    for (size_t place = 0; place < places.size() && is_own; ++place) {
+      std::set<int64_t> read;
+      watched_ = {guest, &read};
+      bind(compute->loops, unflat(shape(host), int64_t(place)), 0);
+      evaluate(compute->body);
+      is_own = read.size() == 1 && std::exchange(places[size_t(*read.begin())], place) == nowhere;
+    }
+    watched_ = {};
+    index_ = outside;
+    if (!is_own) places.clear();
+    return places;
   }
   // In the box that one iteration of the loop makes, within which the array is kept.
   int64_t slot(const ScheduledStatement& made, ArrayId array, const Numbers& at) const {
@@ -414,6 +447,11 @@ class PlanExecutor {
   std::map<std::pair<size_t, Numbers>, Total> totals_;                 // by statement and element
   std::map<size_t, bool> filled_;
   std::map<std::pair<size_t, Numbers>, double> held_;
+  std::map<std::pair<ArrayId, ArrayId>, std::vector<size_t>> places_in_host_;  // by guest and host
+  struct Watched {
+    ArrayId array = none;
+    std::set<int64_t>* read = nullptr;  // elements, as they are read
+  } watched_;
 };
 
 }  // namespace lightline::loops::plan

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "loops/ir/parse.h"
 
@@ -39,5 +41,19 @@ inline Program parsed(const std::string& text) {
   EXPECT_TRUE(program.ok()) << to_string(program.error()) << "\n" << text;
   return program.ok() ? std::move(program).value() : Program{};
 }
+
+// For what does damage at random.
+class Draws {
+ protected:
+  explicit Draws(std::mt19937_64& random) : random_(random) {}
+  size_t draw(size_t below) { return below == 0 ? 0 : size_t(random_() % below); }
+  template <class T>
+  T& any(std::vector<T>& list) {
+    return list[draw(list.size())];
+  }
+
+ private:
+  std::mt19937_64& random_;
+};
 
 }  // namespace lightline::loops::plan

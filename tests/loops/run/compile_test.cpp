@@ -8,14 +8,16 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/helpers.h"
 #include "loops/emit_c/emit_c_testing.h"
+#include "support/fork.h"
 
 namespace lightline::loops {
 namespace {
 
-using emit_testing::random_inputs;
+using emit_testing::random_inputs, testing_support::in_a_fork, testing_support::limit_threads;
 
 class CompileTest : public ::testing::Test {
  protected:
@@ -105,6 +107,23 @@ TEST_F(CompileTest, WorksWithoutACache) {
   EXPECT_TRUE(compare((*compiled->run(0, inputs))[0], (*interpret(program_, inputs))[0]).agree);
 }
 
+TEST_F(CompileTest, WorksWhereAFolderIsInThePlaceOfALibrary) {
+  ASSERT_TRUE(compile({&program_}, options_).ok());
+  const std::string path = library();
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path + "/folder");
+  for (int times = 0; times < 2; ++times) {
+    const auto compiled = compile({&program_}, options_);
+    ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+    EXPECT_FALSE(compiled->from_cache());
+    const auto inputs = random_inputs(program_, 10);
+    EXPECT_TRUE(compare((*compiled->run(0, inputs))[0], (*interpret(program_, inputs))[0]).agree);
+  }
+  EXPECT_TRUE(std::filesystem::exists(path + "/folder"));
+  const std::filesystem::directory_iterator entries(options_.cache_directory);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2);  // the folder and the text of before
+}
+
 TEST_F(CompileTest, SaysThatThereIsNoCompiler) {
   options_.compiler = "no-such-compiler";
   const auto compiled = compile({&program_}, options_);
@@ -137,7 +156,7 @@ TEST_F(CompileTest, AFailureLeavesNothingBehind) {
 TEST_F(CompileTest, ACompilerThatDoesNotWorkIsNoDefect) {
   const std::pair<const char*, const char*> cases[] = {
       {"exit 1", "' ended with exit status 1 and said nothing"},
-      {"kill -9 $$", "' was ended by signal 9 and said nothing"},
+      {"kill -9 $$", "' was ended by signal SIGKILL and said nothing"},
       {"[ $1 = --version ] && exit; echo bad luck >&2; exit 7",
        "' ended with exit status 7, also for an empty file: bad luck"},
       {"exit 0", "' reported success but wrote no library"},
@@ -213,6 +232,50 @@ TEST_F(CompileTest, LeavesTheCallersThreadsAlone) {
   EXPECT_EQ(most_threads(), 2);
   set_threads(before);
   dlclose(runtime);
+}
+
+TEST_F(CompileTest, StartsNoThreadsForLoopsThatShareNone) {
+  options_.threads = 4;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  const auto inputs = random_inputs(program_, 10);
+  const auto count = [] {
+    const std::filesystem::directory_iterator threads("/proc/self/task");
+    return std::distance(begin(threads), end(threads));
+  };
+  std::thread([&] {
+    const auto before = count();
+    EXPECT_TRUE(compiled->run(0, inputs).ok());
+    EXPECT_EQ(count(), before);
+  }).join();
+}
+
+// Where no thread can be started, the thread that calls does all: OpenMP would end the process. A thread of its own, for
+// which OpenMP has none yet, also in the fork.
+TEST_F(CompileTest, RunsWhereNoThreadCanBeStarted) {
+  program_ = *parse_and_verify(
+      "program p(x: f32[300, 400], w: f32[400, 500], t: i64[300]) -> (y, s, h) {\n"
+      "y: f32[300, 500] = for i, j: sum k in 400: x[i, k] * w[k, j]\n"
+      "s: f32[] = sum i in 300, k in 400: exp(x[i, k])\n"
+      "h: f32[100000] = scatter sum i in 300 into 0: [t[i] | drop] <- 1.0\n}");
+  const auto inputs = random_inputs(program_, 10);
+  const auto expected = interpret(program_, inputs);
+  options_.threads = 4;
+  const auto compiled = compile({&program_}, options_);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  std::thread([&] {
+    EXPECT_EQ(in_a_fork([&] {
+                if (!limit_threads(0)) return 2;
+                for (int times = 0; times < 2; ++times) {
+                  const auto outputs = compiled->run(0, inputs);
+                  if (!outputs.ok()) return 3;
+                  for (size_t i = 0; i < outputs->size(); ++i)
+                    if (!compare((*outputs)[i], (*expected)[i]).agree) return int(4 + i);
+                }
+                return 0;
+              }),
+              0);
+  }).join();
 }
 
 // Sizes that are well-formed but beyond any memory, of results and of what lies between.

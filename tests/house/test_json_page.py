@@ -1,0 +1,53 @@
+"""Every key that is printed stands in docs/json.md, or for the terms of a program in docs/demand.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import lightline
+from lightline_under_test import ROOT
+
+EXPORTED = ROOT / "examples" / "exported" / "convnet.json"
+MATMUL = ROOT / "examples" / "loops" / "matmul.lir"
+NAMED = set(re.findall(r"\w+", "".join((ROOT / "docs" / name).read_text() for name in ("json.md", "demand.md"))))
+BY_NAME = {"calls", "ops", "not_executable", "opaque", "macs"}  # keys of these are names of operators and dtypes
+
+
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for entry in value:
+            yield from keys(entry)
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield key
+            if key not in BY_NAME:
+                yield from keys(entry)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "schema"),
+    [
+        (["run", MATMUL, "--json", "--backend", "c"], "run"),
+        (["import", "corpus.jsonl"], "import"),
+        (["import", EXPORTED, "--stats", "--json"], "import_stats"),
+        (["operators", "--json"], "operators"),
+        (["analyze", EXPORTED, "--json", "--explain", "--demand", "--measured", "10"], "analyze"),
+        (["arch", "list", "--json"], "arch_list"),
+        (["arch", "show", "B200", "--json"], "arch"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_printed_keys_are_documented(arguments: list[object], schema: str, tmp_path: Path) -> None:
+    entry = {"problem": "p", "training": json.loads(EXPORTED.read_text())}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(entry) + "\n")
+    printed = json.loads(lightline(*arguments, folder=tmp_path).stdout)
+    assert printed["schema"] == f"lightline.{schema}"
+    heading = f"## `lightline.{schema}`, version {printed['version']}\n"
+    assert heading in (ROOT / "docs" / "json.md").read_text()
+    dtypes = {"bool", "f8e4m3", "f8e5m2", "f4e2m1"}
+    assert set(keys(printed)) - NAMED - dtypes == set()
