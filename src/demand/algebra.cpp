@@ -226,6 +226,17 @@ Value Algebra::part_of(const Value& whole, const Value& part) {
   return value;
 }
 
+// An element of a sum or a product, which was also made of terms that it does not refer to.
+Value Algebra::flattened(Term term, std::span<const uint64_t> spelled, const Coordinates& coordinates) {
+  const DType width = term.width;
+  const TermId id = terms_.intern(std::move(term));
+  for (const uint64_t inner : spelled) {
+    auto& list = terms_.at(id).spelled;
+    if (inner != id && std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
+  }
+  return Value::element(id, coordinates.forms(), width);
+}
+
 Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   std::vector<Argument> flat;
   std::vector<uint64_t> spelled;
@@ -293,13 +304,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
     term.reads_data |= reads_data(arg.value);
   }
   term.rank = coordinates.rank();
-  const DType own = term.width;
-  const TermId id = terms_.intern(std::move(term));
-  for (const uint64_t inner : spelled) {
-    auto& list = terms_.at(id).spelled;
-    if (inner != id && std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
-  }
-  return Value::element(id, coordinates.forms(), own);
+  return flattened(std::move(term), spelled, coordinates);
 }
 
 Value Algebra::product(std::vector<Value> factors, double number, DType type) {
@@ -350,13 +355,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   for (const Value& factor : flat) wide += !factor.is_element() || factor.width != DType::boolean;
   term.width = wide <= 1 ? narrower(width, type) : type;
   term.rank = coordinates.rank();
-  const DType own = term.width;
-  const TermId id = terms_.intern(std::move(term));
-  for (const uint64_t inner : spelled) {
-    auto& list = terms_.at(id).spelled;
-    if (inner != id && std::find(list.begin(), list.end(), inner) == list.end()) list.push_back(inner);
-  }
-  return Value::element(id, coordinates.forms(), own);
+  return flattened(std::move(term), spelled, coordinates);
 }
 
 }  // namespace lightline::demand

@@ -112,6 +112,7 @@ class Algebra {
   void join_totals(std::vector<Argument>& args);
   static std::optional<Term> joined_total(const Term& a, const Term& b);
   Value named(const Value& value, Coordinates& coordinates);
+  Value flattened(Term term, std::span<const uint64_t> spelled, const Coordinates& coordinates);
   std::optional<double> evaluate(TermId term, const std::vector<int64_t>& at);
   std::optional<double> evaluate_reduction(const Term& term, const std::vector<int64_t>& at);
 
