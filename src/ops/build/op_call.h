@@ -71,6 +71,8 @@ class OpCall {
   // A list of `count`: a shorter list of one is repeated; absent or empty gives `fallback` everywhere.
   std::vector<int64_t> integers(std::string_view name, size_t count, int64_t fallback) const;
   std::vector<double> numbers(std::string_view name, std::vector<double> fallback) const;
+  // Whether anything takes result `i`.
+  bool is_used(size_t i) const { return i < node().results.size() && node().results[i] != graph::no_value; }
   // Recorded type of result `i`, where the source says it.
   std::optional<TensorType> recorded(size_t i) const;
 

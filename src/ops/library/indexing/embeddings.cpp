@@ -139,10 +139,6 @@ SymbolicTensor maximum_rows(const Bags& bags, const SymbolicTensor& maxima) {
   });
 }
 
-bool is_used(const OpCall& c, size_t result) {
-  return result < c.node().results.size() && c.node().results[result] != graph::no_value;
-}
-
 SymbolicTensor zeros(OpCall& c, size_t result, Shape shape) {
   if (const auto type = c.recorded(result)) shape = type->shape;
   return c.lowering().map(c.tensor("indices").dtype, std::move(shape),
@@ -160,13 +156,13 @@ void define_embedding_bag(OpCall& c, bool counts_padding_from_end) {
   const DType index_type = bags.rows.dtype;
   const std::optional<SymbolicTensor> sizes = mode == BagMode::sum ? std::nullopt : std::optional(bag_sizes(bags));
   c.add_result(combined(bags, mode, sizes));
-  if (!is_used(c, 1) && !is_used(c, 2) && !is_used(c, 3)) return;
+  if (!c.is_used(1) && !c.is_used(2) && !c.is_used(3)) return;
   const auto bags_type = c.recorded(1);
   const bool without_positions = bags_type && bags_type->shape == Shape{0} && bags.rows.shape[0] != 0;
   c.add_result(without_positions ? zeros(c, 1, {0}) : l.cast(bags.bag_of, index_type));
   c.add_result(sizes ? l.cast(*sizes, index_type) : zeros(c, 2, {bags.count}));
   if (mode == BagMode::max)
-    c.add_result(is_used(c, 3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
+    c.add_result(c.is_used(3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
   else
     c.add_result(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
 }

@@ -164,15 +164,11 @@ void define_solve(OpCall& c, bool with_info) {
   if (with_info) c.add_result(no_errors(c.lowering(), c.tensor("A")));
 }
 
-bool is_used(const OpCall& c, size_t result) {
-  return result < c.node().results.size() && c.node().results[result] != graph::no_value;
-}
-
 void define_solve_with_factors(OpCall& c) {
   if (add_opaque_if_complex(c)) return;
   Lowering& l = c.lowering();
   c.add_result(solution(c));
-  if (is_used(c, 1) || is_used(c, 2)) {
+  if (c.is_used(1) || c.is_used(2)) {
     const Eliminated factors = eliminated(l, c.tensor("A"));
     c.add_result(factors.factors);
     c.add_result(factors.pivots);
