@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -251,6 +253,22 @@ ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.
 MESS = "i=0; while :; do i=$((i+1)); : > {folder}/$i; done"  # files, one after the other, until it is killed
 
 
+@contextmanager
+def ended_by(ending: signal.Signals, command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen]:
+    """A process that does not ignore the signal, as tests may under nohup; it does not outlive a test that fails."""
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(ending, signal.SIG_DFL),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_takes_temporary_files_with_it(tmp_path: Path, ending: signal.Signals) -> None:
     """The program ends by the signal, and nothing is left of a compilation that is under way."""
@@ -265,7 +283,7 @@ def test_a_signal_takes_temporary_files_with_it(tmp_path: Path, ending: signal.S
         "TMPDIR": str(temporary),
     }
     command = [str(BINARY), "run", str(ROOT / "examples/loops/matmul.lir"), "--backend", "c"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with ended_by(ending, command, environment) as process:
         for _ in range(200):
             if cache.is_dir() and list(cache.glob("*.tmp/*")):
                 break
@@ -286,7 +304,7 @@ def test_a_signal_ends_the_framework_and_takes_its_files_with_it(tmp_path: Path,
     temporary.mkdir()
     environment = {**os.environ, "LIGHTLINE_PYTHON": str(framework), "TMPDIR": str(temporary)}
     command = [str(BINARY), "validate", str(ROOT / "examples/jax/gpt_block.py")]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with ended_by(ending, command, environment) as process:
         for _ in range(200):
             if list(temporary.glob("*/1*")):
                 break
