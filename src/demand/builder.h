@@ -66,7 +66,8 @@ class Builder {
   // The statement, and whether anything was given up on the way.
   void visit(const loops::Statement& statement, uint32_t id);
   void define(loops::ArrayId array, Cases cases);
-  std::optional<Value> element_by_data(loops::ArrayId array, const Cases& cases, const std::vector<Form>& at);
+  std::optional<Value> element_by_data(loops::ArrayId array, const Cases& given, std::vector<Form> at);
+  void take_place_apart(Cases& cases, std::vector<Range>& box, std::vector<Form>& at, size_t d);
   void refer_to(loops::ArrayId array, Cases& cases, bool in_loop = false);
   bool is_by_turns(const Cases& cases) const;
   Value in_its_way(Value value, const Region& region);

@@ -202,11 +202,68 @@ void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   cases = {{whole, Value::element(id, variables(whole.box.size()), width)}};
 }
 
+// A place `many * number + rest`, of which data tell the number alone: two coordinates, if the cases are of whole blocks
+// of `many`.
+void Builder::take_place_apart(Cases& cases, std::vector<Range>& box, std::vector<Form>& at, size_t d) {
+  if (at[d].terms.size() != 1 || at[d].constant != 0 || at[d].terms[0].second != 1) return;
+  if (index::is_variable(at[d].terms[0].first) || box[d].lo != 0 || box[d].step != 1) return;
+  const index::Atom atom = atoms_[at[d].terms[0].first];
+  if (atom.kind != index::Atom::Kind::data || atom.source >= terms_.size()) return;
+  const Term made = terms_[atom.source];
+  if (made.kind != TermKind::sum || !index::is_kept(int64_t(made.number))) return;
+  Form rest = Form::of(int64_t(made.number));
+  std::optional<Value> number;
+  int64_t many = 0;
+  for (const Argument& arg : made.args) {
+    const Value part = algebra_.moved(arg.value, atom.at);
+    if (arg.factor != std::floor(arg.factor) || !index::is_kept(int64_t(arg.factor))) return;
+    if (part.is_position() && part.denominator == 1) {
+      atoms_.add(rest, part.form, int64_t(arg.factor));
+    } else if (part.is_element() && !number) {
+      number = part;
+      many = int64_t(arg.factor);
+    } else {
+      return;
+    }
+  }
+  const Range left = atoms_.range(rest, algebra_.box);
+  if (!number || many < 2 || box[d].count() % many != 0 || left.lo < 0 || left.hi >= many) return;
+  const auto is_whole = [&](const Case& one) {
+    const Range& own = one.where.box[d];
+    bool cut = false;
+    for (const Form& form : one.where.cuts) atoms_.for_each_variable(form, [&](index::AtomId v) { cut |= v == d; });
+    return !cut && own.step == 1 && own.lo % many == 0 && (own.hi + 1) % many == 0;
+  };
+  if (!std::all_of(cases.begin(), cases.end(), is_whole)) return;
+  std::vector<Form> images = variables(box.size());
+  for (size_t c = d + 1; c < images.size(); ++c) images[c] = Form::variable(index::AtomId(c + 1));
+  images[d] = {0, {{index::AtomId(d), many}, {index::AtomId(d + 1), 1}}};
+  const std::vector<Range> outside = std::exchange(algebra_.box, {});
+  for (Case& one : cases) {
+    const Range own = one.where.box[d];
+    one.where.box[d] = {own.lo / many, own.hi / many, 1};
+    one.where.box.insert(one.where.box.begin() + int64_t(d) + 1, Range{0, many - 1, 1});
+    for (Form& cut : one.where.cuts) cut = atoms_.compose(cut, images, one.where.box);
+    one.where.points = -1;
+    algebra_.box = one.where.box;
+    one.value = algebra_.moved(one.value, images);
+  }
+  algebra_.box = outside;
+  const int64_t numbers = box[d].count() / many;
+  box[d] = {0, numbers - 1, 1};
+  box.insert(box.begin() + int64_t(d) + 1, Range{0, many - 1, 1});
+  at[d] = subscript(*number, numbers, outside);
+  at.insert(at.begin() + int64_t(d) + 1, std::move(rest));
+}
+
 // An element of an array that is made in several ways, at a place that data tell: which way they tell too. The array is
 // one term then.
-std::optional<Value> Builder::element_by_data(ArrayId array, const Cases& cases, const std::vector<Form>& at) {
-  if (cases.size() < 2) return std::nullopt;
-  const std::vector<Range> box = natural(array);
+std::optional<Value> Builder::element_by_data(ArrayId array, const Cases& given, std::vector<Form> at) {
+  if (given.size() < 2 || std::none_of(at.begin(), at.end(), [&](const Form& form) { return atoms_.has_data(form); }))
+    return std::nullopt;
+  std::vector<Range> box = natural(array);
+  Cases cases = given;
+  for (size_t d = 0; d < at.size(); ++d) take_place_apart(cases, box, at, d);
   bool by_data = false;
   for (size_t d = 0; d < at.size() && !by_data; ++d) {
     if (!atoms_.has_data(at[d])) continue;

@@ -230,30 +230,22 @@ void Needs::visit(TermId id) {
 
 void Needs::visit_cases(TermId id) {
   const std::vector<Region> regions = needed_[id];
-  const Term& made = term(id);
   const bool was = std::exchange(linear_, strict_[id] != regions);
-  for (const Case& one : made.body)
-    for (const Region& region : regions) {
-      Region where = meet(region, one.where, 0, atoms_);
-      for (const Form& cut : region.cuts) where.cut(cut, atoms_);
-      where.samples = region.samples;
-      for (index::Sample& sample : where.samples) {
-        // The share of the numbers that fall into the case
-        const Range rows = one.where.box[sample.coordinate];
-        const double own = double(rows.count());
-        double all = 0;
-        for (const Case& other : made.body) all = std::max(all, double(other.where.box[sample.coordinate].hi) + 1);
-        sample.expected = std::max(std::min(1.0, sample.expected), sample.expected * own / all);
-        sample.least = made.body.size() > 1 ? 0 : std::min(1.0, sample.least);  // all may be of another case
-        Range& place = where.box[sample.coordinate];
-        if (own == all) continue;
-        const bool whole = sample.extent == all && place.count() == 1 && place.lo == 0 && rows.step == 1;
-        if (whole) place = {rows.lo, rows.lo, 1};
-        sample.extent = whole ? own : 0;
-      }
-      need(one.value, where);
-    }
+  std::vector<Picked> cases;
+  for (const Case& one : term(id).body) cases.push_back({one.where, {one.value}});
+  for (const Region& region : regions) {
+    if (need_picked(id, cases, region)) continue;
+    for (const Picked& one : cases) need(one.values[0], in_case(one.where, region));
+  }
   linear_ = was;
+}
+
+// The points of a region that are of a case; which numbers data tell is not looked at.
+Region Needs::in_case(const Region& one, const Region& region) const {
+  Region where = meet(region, one, 0, atoms_);
+  for (const Form& cut : region.cuts) where.cut(cut, atoms_);
+  where.samples = region.samples;
+  return where;
 }
 
 }  // namespace lightline::demand

@@ -92,6 +92,20 @@ class Needs {
   static void complete(Region& region);
   void join_if_whole(std::vector<Region>& list);
   void visit_cases(TermId id);
+  Region in_case(const Region& one, const Region& region) const;
+  // One of several ways to make an element, and what it takes.
+  struct Picked {
+    Region where;
+    std::vector<Value> values;
+  };
+  bool need_picked(TermId id, const std::vector<Picked>& cases, const Region& region);
+  void need_any_of(TermId id, const std::vector<Picked>& cases, const Region& region);
+  bool are_alike(const std::vector<Picked>& cases) const;
+  void need_arguments(TermId id, const Region& region);
+  bool need_chosen(TermId id, const Region& region);
+  void need_one_of(TermId id, const Value& asked, const std::vector<Picked>& ways, double numbers, Region where);
+  bool need_one_hot(TermId id, const Cases& body, const Region& region);
+  std::optional<Value> compared_with(const Value& truth, index::AtomId variable);
   void visit_loop(size_t loop);
   void take_first_steps(const Loop& loop);
   std::vector<std::vector<Region>> trial(const Loop& loop, std::vector<std::vector<Region>> seeds);

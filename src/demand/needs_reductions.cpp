@@ -53,6 +53,11 @@ void Needs::visit_reduction(TermId id) {
   const std::vector<Region> parts = disjoint(regions);
   const bool was = counting_;
   const Cases body = joined_by_formulas(made);
+  const bool exact = std::all_of(parts.begin(), parts.end(), [](const Region& part) { return part.samples.empty(); });
+  if (sums && exact && !parts.empty() && need_one_hot(id, body, parts[0])) {
+    for (size_t i = 1; i < parts.size(); ++i) need_one_hot(id, body, parts[i]);
+    return;
+  }
   counting_ = was && !stood_for_.contains(id);
   const bool priced = sums && price_regrouped(body, parts, id, results);
   const std::optional<Value> unmasked = sums && !priced ? price_unmasked(body, parts, id) : std::nullopt;

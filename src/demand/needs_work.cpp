@@ -332,13 +332,19 @@ void Needs::count_call(TermId id) {
   }
   if (tier_ == Tier::floor && made.function == Function::select) return need_choice(id, regions);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
+  for (const Region& region : regions)
+    if (made.function != Function::select || !need_chosen(id, region)) need_arguments(id, region);
+}
+
+void Needs::need_arguments(TermId id, const Region& region) {
+  const Term& made = term(id);
   std::optional<Way> way;
   if (made.function == Function::select) way = branch(made.args[0].value);
   for (size_t i = 0; i < made.args.size(); ++i) {
     if (way && i > 0 && (*way == Way::neither || i == (*way == Way::first ? 2u : 1u))) continue;
     if (tier_ == Tier::floor && (made.function == Function::logical_and || made.function == Function::logical_or))
       continue;
-    for (const Region& region : regions) need(made.args[i].value, region);
+    need(made.args[i].value, region);
   }
 }
 

@@ -96,6 +96,30 @@ std::optional<Form> without_odd_quotient(const Form& form, const Atoms& atoms) {
 
 }  // namespace
 
+namespace {
+
+// 512 r + j <= 511 is r <= 0 where j is below 512: what the others can add makes no difference.
+std::optional<Form> without_remainder(const Form& form, std::span<const Range> box) {
+  std::pair<AtomId, int64_t> largest{0, 0};
+  int64_t low = form.constant, high = form.constant;  // of all
+  for (const auto& [atom, coefficient] : form.terms) {
+    if (!is_variable(atom)) return std::nullopt;
+    const Range& range = box[atom];
+    low += coefficient * (coefficient > 0 ? range.lo : range.hi);
+    high += coefficient * (coefficient > 0 ? range.hi : range.lo);
+    if (std::abs(coefficient) > std::abs(largest.second)) largest = {atom, coefficient};
+  }
+  const auto [variable, coefficient] = largest;
+  const int64_t size = std::abs(coefficient);
+  if (size < 2) return std::nullopt;
+  low -= coefficient * (coefficient > 0 ? box[variable].lo : box[variable].hi);
+  high -= coefficient * (coefficient > 0 ? box[variable].hi : box[variable].lo);
+  if (floor_div(low, size) != floor_div(high, size)) return std::nullopt;
+  return Form{floor_div(low, size), {{variable, coefficient > 0 ? 1 : -1}}};
+}
+
+}  // namespace
+
 void Region::cut(Form form, const Atoms& atoms) {
   if (empty) return;
   while (auto plainer = without_odd_quotient(form, atoms)) form = std::move(*plainer);
@@ -120,6 +144,7 @@ void Region::cut(Form form, const Atoms& atoms) {
     for (auto& term : form.terms) term.second /= factor;
     form.constant = floor_div(form.constant, factor);
   }
+  if (const auto plainer = without_remainder(form, box)) return cut(*plainer, atoms);
   const auto at = std::lower_bound(cuts.begin(), cuts.end(), form);
   if (at == cuts.end() || *at != form) cuts.insert(at, std::move(form));
 }
