@@ -163,7 +163,8 @@ std::optional<Form> Builder::numbers_of(const Value& value, int64_t extent, std:
     });
   Term term;
   term.kind = TermKind::array;
-  term.type = term.width = value.width;
+  term.type = DType::i64;
+  term.width = value.width;
   term.rank = uint32_t(variables.size());
   Atoms::Table table;
   std::vector<Form> images(box.size());

@@ -94,10 +94,6 @@ std::optional<Form> without_odd_quotient(const Form& form, const Atoms& atoms) {
   return added(scaled, atom.of, -1);
 }
 
-}  // namespace
-
-namespace {
-
 // 512 r + j <= 511 is r <= 0 where j is below 512: what the others can add makes no difference.
 std::optional<Form> without_remainder(const Form& form, std::span<const Range> box) {
   std::pair<AtomId, int64_t> largest{0, 0};

@@ -214,6 +214,14 @@ TEST(NormalProgram, PlacesAreRoundedAsTheProgramSays) {
   })");
 }
 
+// Places that are no formula of positions are numbers of a table.
+TEST(NormalProgram, PlacesOfATable) {
+  const Checked checked = expect_same(R"(program p(x: f32[2, 4]) -> (y) {
+    y: f32[2, 5] = for b, i: x[b, max(min(i64(floor(f32(i) * 0.7692307829856873)), 3), 0)]
+  })");
+  EXPECT_FALSE(checked.is_spelled);
+}
+
 // An elimination that picks its rows has elements of which data tell what they are: it ends soon, and says so.
 TEST(NormalProgram, EliminationsEndSoon) {
   const std::string text = R"(program p(a: f32[6, 6]) -> (y) {
