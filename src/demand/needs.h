@@ -14,6 +14,7 @@
 
 #include "demand/equal_factors.h"
 #include "demand/inner_sums.h"
+#include "demand/network.h"
 #include "demand/normal_form.h"
 #include "demand/pairs.h"
 #include "demand/region_lists.h"
@@ -208,29 +209,7 @@ class Needs {
   static constexpr size_t most_absorbed = 6;
   static constexpr size_t most_added = 64;
   static uint64_t bit(size_t i) { return i < 64 ? uint64_t(1) << i : 0; }
-  struct Factor {
-    Value value;
-    uint64_t variables = 0;
-    bool formula = false;
-    bool exponential = false;    // exp of this value, and of all that it needs,
-    std::vector<Value> needs;    // which are these,
-    std::vector<Value> zero_by;  // and of these each can make it 0
-    Value whole;                 // the power that it is a part of
-  };
   static void for_each_value(Factor& factor, const std::function<void(Value&)>& visit);
-  struct Network {
-    Region region;  // of its variables: reduced ones first
-    std::vector<Factor> factors;
-    uint64_t summed = 0;           // variables that are summed
-    DType width = DType::f64;      // of what becomes of the result
-    TermId owner = no_term;        // whose sum it is
-    std::vector<Form> results;     // its coordinates, if they are not the variables behind those that it reduces
-    std::vector<TermId> absorbed;  // sums of products that joined
-    int distributed = 0;
-    bool one_hot = false;
-    std::vector<std::pair<Value, Region>> indices;  // by which one-hot factors picked, and where
-    bool apart = false;                             // a trial: nothing is tried inside of it
-  };
   struct Results {
     const std::vector<Region>& regions;
     bool counted = false;

@@ -175,7 +175,7 @@ std::vector<Needs::Addend> Needs::regrouped(const Cases& body) {
   return result.size() < regions ? result : std::vector<Addend>();
 }
 
-Needs::Network Needs::network_of(const Addend& addend, Region region, uint64_t summed, DType width, TermId owner) {
+Network Needs::network_of(const Addend& addend, Region region, uint64_t summed, DType width, TermId owner) {
   Network network;
   network.region = std::move(region);
   network.summed = summed;

@@ -102,7 +102,7 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor,
   return parts;
 }
 
-Needs::Network Needs::with_part(const Network& rest, const Value& part) {
+Network Needs::with_part(const Network& rest, const Value& part) {
   Network one = rest;
   if (part.is_element() && term(part.term).kind == TermKind::product) {
     algebra_.box = rest.region.box;
@@ -230,7 +230,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
 }
 
 // The network with every choice of one part for each of these factors.
-std::vector<Needs::Network> Needs::with_parts(const Network& network, const std::vector<PartedFactor>& parted) {
+std::vector<Network> Needs::with_parts(const Network& network, const std::vector<PartedFactor>& parted) {
   constexpr size_t most_networks = 16;
   Network rest = network;
   for (size_t i = parted.size(); i-- > 0;) rest.factors.erase(rest.factors.begin() + int64_t(parted[i].factor));

@@ -75,7 +75,7 @@ bool Needs::split_running_sum(const Value& sum, std::vector<ExponentPart>& parts
 }
 
 // exp(a[i] + b[j]) is the product of two, and so is g ** (i - j).
-std::vector<Needs::Factor> Needs::powers(const Value& value, const Region& region) {
+std::vector<Factor> Needs::powers(const Value& value, const Region& region) {
   if (!value.is_element()) return {};
   const Term& made = term(value.term);
   if (made.kind != TermKind::call) return {};

@@ -114,8 +114,7 @@ bool Needs::reads_linearly(const Value& value, TermId id) {
 
 // A network with the factors of an inner sum in place of the factor that it is a part of; nothing if that can not be
 // said. Its own factors come last.
-std::optional<Needs::Network> Needs::inlined(const Network& network, size_t factor, const InnerSum& inner,
-                                             size_t& first_own) {
+std::optional<Network> Needs::inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own) {
   Network result = network;
   result.apart = true;
   result.factors.erase(result.factors.begin() + int64_t(factor));

@@ -193,7 +193,7 @@ bool Needs::join(Network& network, const Term& sum, const Case& one, const std::
 
 // What several networks make on the way may serve all of them: the most expensive one is counted in full.
 // Gives them prepared, in the same order.
-std::vector<Needs::Network> Needs::most_first(std::vector<Network>& networks) {
+std::vector<Network> Needs::most_first(std::vector<Network>& networks) {
   std::vector<Network> prepared = networks;
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < networks.size(); ++i) {

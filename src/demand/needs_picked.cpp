@@ -189,7 +189,8 @@ bool Needs::need_picked(TermId id, const std::vector<Picked>& cases, const Regio
     uint32_t rows = no_variable;
     for (const uint32_t v : sample.varies) {
       bool plain = region.box[v].step == 1 || region.box[v].count() == 1;
-      for (const Form& cut : region.cuts) atoms_.for_each_variable(cut, [&](index::AtomId other) { plain &= other != v; });
+      for (const Form& cut : region.cuts)
+        atoms_.for_each_variable(cut, [&](index::AtomId other) { plain &= other != v; });
       for (const index::Sample& other : region.samples) plain &= other.coordinate != v;
       if (plain && (rows == no_variable || region.box[v].count() > region.box[rows].count())) rows = v;
     }
