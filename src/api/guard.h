@@ -44,7 +44,11 @@ auto guarded(const Work& work) -> decltype(work()) {
       result.reset();
     }
   });
-  if (!done) return Error{ErrorCode::limit, "no thread can be started", "raise the limit of processes (ulimit -u)", {}};
+  if (!done)
+    return Error{ErrorCode::limit,
+                 "no thread can be started",
+                 "raise the limits of processes and of memory (ulimit -u, ulimit -v)",
+                 {}};
   if (!result) throw std::bad_alloc();
   return std::move(*result);
 }

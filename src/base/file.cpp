@@ -31,6 +31,11 @@ constexpr size_t chunk_size = size_t(1) << 18;
 Error file_error(std::string_view what, int number, const std::string& path, std::string hint) {
   return system_error(fmt::format("can not {} the file", what), number, std::move(hint), {path});
 }
+// What a file that can not be written needs, by the reason.
+std::string remedy(int number) {
+  if (number == EFBIG) return "raise the limit of file sizes (ulimit -f)";
+  return number == ENOSPC || number == EDQUOT ? "free some space" : "check the disk";
+}
 Error too_large(uint64_t limit, bool is_text) {
   if (!is_text)
     return {ErrorCode::limit, fmt::format("the content is larger than {} bytes", limit), "use a smaller file"};
@@ -125,7 +130,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return file_error("write", errno, path, "check the free space of the disk");
+    if (written < 0) return file_error("write", errno, path, remedy(errno));
     content.remove_prefix(size_t(written));
   }
   return Ok{};
@@ -181,8 +186,7 @@ Status write_atomically(const std::string& path, std::string_view content) {
   LL_DO(write_all(file.get(), content, path));
   if (mode != 0 && ::fchmod(file.get(), mode) != 0)
     return file_error("write", errno, path, "check the file's permissions");
-  if (::fsync(file.get()) != 0 || !file.close())
-    return file_error("write", errno, path, "check the free space of the disk");
+  if (::fsync(file.get()) != 0 || !file.close()) return file_error("write", errno, path, remedy(errno));
   if (::rename(temporary.path().c_str(), target.c_str()) != 0)
     return file_error("replace", errno, path, "check the directory's permissions");
   return Ok{};

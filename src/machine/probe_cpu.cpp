@@ -303,7 +303,7 @@ Result<Probe> probe_cpu(const ProbeOptions& options) {
   if (const int startable = startable_threads(threads); startable < threads)
     return Error{ErrorCode::limit,
                  fmt::format("the processor runs {} threads at once, but only {} can be started", threads, startable),
-                 "raise the limit of processes (ulimit -u)",
+                 "raise the limits of processes and of memory (ulimit -u, ulimit -v)",
                  {}};
   const std::string system = "/sys/devices/system/cpu";
   Probe probe;

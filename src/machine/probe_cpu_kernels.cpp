@@ -151,9 +151,11 @@ struct alignas(64) TileSetup {
 };
 
 __attribute__((target("amx-tile"))) void set_up_tiles() {
-  const TileSetup setup;
+  TileSetup setup;
   alignas(64) std::array<uint16_t, 512> data;
   for (size_t i = 0; i < data.size(); ++i) data[i] = uint16_t(0x3F80 + i % 97);
+  // gcc 12 believes that these read one word of memory each.
+  asm volatile("" : "+m"(setup), "+m"(data));
   _tile_loadconfig(&setup);
   _tile_zero(0);
   _tile_zero(1);

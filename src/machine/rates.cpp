@@ -431,13 +431,6 @@ double transcendental_rate_with_emulation(const Machine& machine, RateType type)
   return special_rate(machine, type) * machine.clock() + emulated + tables;
 }
 
-bool block_scales_are_free(const Machine& machine, RateType type, double block) {
-  const MatrixInstruction& instruction = machine.matrix_instruction;
-  if (instruction.block_scales_source.empty()) return true;
-  return std::any_of(instruction.block_scales.begin(), instruction.block_scales.end(),
-                     [&](const auto& scale) { return scale.type == type && scale.block <= block; });
-}
-
 ResultCache last_level_cache(const Machine& machine) {
   ResultCache cache{0, machine.bandwidth()};
   for (const MemoryLevel& memory : machine.memories) {

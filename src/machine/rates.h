@@ -51,9 +51,6 @@ double operations_per_slot(const Machine& machine, Chain chain);
 // arguments of at most 16 bits a table on chip.
 double transcendental_rate_with_emulation(const Machine& machine, RateType type);
 
-// Whether a scale that is constant over `block` values along the sum costs nothing in products of `type`.
-bool block_scales_are_free(const Machine& machine, RateType type, double block);
-
 // The memory that results may still be in when a kernel ends, and the bytes per second that it takes: never less than
 // device memory. No bytes where nothing is kept (scratchpads).
 struct ResultCache {

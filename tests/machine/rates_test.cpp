@@ -219,18 +219,6 @@ TEST(Rates, FunctionsTakeEveryUnitThatCanAnswer) {
   EXPECT_DOUBLE_EQ(per_tick(transcendental_rate_with_emulation(round, f64)), 10.0 / 4);
 }
 
-TEST(Rates, ScalesOfBlocksAreFreeWhereInstructionsTakeThem) {
-  const Machine round = parsed_machine(round_text);
-  EXPECT_TRUE(block_scales_are_free(round, f16, 32));
-  EXPECT_TRUE(block_scales_are_free(round, f16, 128));
-  EXPECT_FALSE(block_scales_are_free(round, f16, 16));
-  EXPECT_FALSE(block_scales_are_free(round, f8, 32));
-  EXPECT_FALSE(block_scales_are_free(known("H200"), f8, 128));
-  EXPECT_TRUE(block_scales_are_free(known("B200"), f4, 16));
-  EXPECT_TRUE(block_scales_are_free(known("MI355X"), f8, 32));
-  EXPECT_FALSE(block_scales_are_free(known("MI355X"), f4, 16));
-}
-
 TEST(Rates, ResultsMayStayInTheLastLevelCache) {
   const ResultCache cache = last_level_cache(parsed_machine(round_text));
   EXPECT_EQ(cache.bytes, 768);
@@ -262,7 +250,6 @@ std::vector<double> every_rate(const Machine& machine) {
       const VectorWork mixed[] = {{type, 1}, {RateType(j == int(tf32) ? int(f32) : j), 1}};
       rates.push_back(1 / vector_time(machine, mixed).seconds());
     }
-    for (const double block : {16, 32, 128}) rates.push_back(block_scales_are_free(machine, type, block) ? 1 : 0);
   }
   for (const Chain chain : {Chain::max_min, Chain::logic, Chain::integer_add})
     rates.push_back(operations_per_slot(machine, chain));
@@ -290,7 +277,6 @@ TEST(Rates, AFieldThatIsNotStatedLowersNothing) {
       {"lookup = {", "[[pipe]]"},
       {"[[pipe]]", "[[memory]]"},
       {"least_width = {", "block_scales"},
-      {"block_scales = {", "[[emulation]]"},
       {"[matrix_instruction]", "[[emulation]]"},
       {R"(absent = { types = ["f32", "f8")", "[matrix_instruction]"},
       {R"(absent = { types = ["bf16", "f8", "f4", "i64")", "[transcendental]"},

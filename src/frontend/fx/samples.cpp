@@ -73,7 +73,9 @@ Status for_each_in_archive(const std::string& path, const SampleVisitor& visit) 
 Status for_each_in_folder(const std::string& path, const SampleVisitor& visit) {
   std::vector<std::string> folders;
   std::error_code error;
-  fs::recursive_directory_iterator walk(path, fs::directory_options::skip_permission_denied, error);
+  fs::directory_iterator(path, error);  // itself it has to let us in, what is inside may be left out
+  fs::recursive_directory_iterator walk;
+  if (!error) walk = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
   for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error))
     if (walk->path().filename() == "model.py") folders.push_back(walk->path().parent_path().string());
   if (error)

@@ -87,17 +87,20 @@ Status for_each_program(const std::string& path, ExportForm form,
     e.line = number;
     e.name = fmt::format("line {}", number);
     JsonObject o;
-    if (const auto root = parse_json(parser, line); root.ok() && root->get(o) == simdjson::SUCCESS) {
-      for (const auto& [key, value] : o) {
-        std::string_view text;
-        if (key == key_of(form)) e.program = simdjson::minify(value);
-        if (key == "stablehlo" && e.program.empty() && value.get(text) == simdjson::SUCCESS) e.program = text;
-        if (is_program_key(key)) continue;
-        if (!e.carried.empty()) e.carried += ',';
-        e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
-        if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
-          e.name = std::string(text);
-      }
+    const auto root = parse_json(parser, line);
+    if (!root.ok() || root->get(o) != simdjson::SUCCESS) {
+      e.program = line;
+      return entry(e);
+    }
+    for (const auto& [key, value] : o) {
+      std::string_view text;
+      if (key == key_of(form)) e.program = simdjson::minify(value);
+      if (key == "stablehlo" && e.program.empty() && value.get(text) == simdjson::SUCCESS) e.program = text;
+      if (is_program_key(key)) continue;
+      if (!e.carried.empty()) e.carried += ',';
+      e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
+      if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
+        e.name = std::string(text);
     }
     return entry(e);
   });

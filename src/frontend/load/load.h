@@ -28,7 +28,7 @@ struct CorpusEntry {
 bool is_corpus(const std::string& path);
 bool has_forms(const std::string& path);  // a corpus whose entries may come in two forms
 
-// Calls `entry` for every line; a line that is not a JSON object is an entry whose `program` is empty.
+// Calls `entry` for every line; a line that is not a JSON object is its own `program`, of which parsing says what is wrong.
 Status for_each_program(const std::string& path, ExportForm form,
                         const std::function<Status(const CorpusEntry&)>& entry);
 

@@ -118,9 +118,11 @@ bool prepare_directory(const std::string& path) {
   return is_ours(path, true) && access(path.c_str(), W_OK | X_OK) == 0;
 }
 
+constexpr const char* another_folder = "set LIGHTLINE_CACHE to a directory that can be written to";
+
 Result<TemporaryFolder> temporary_folder() {
   auto folder = TemporaryFolder::make();
-  if (!folder.ok()) folder.error().hint = "set LIGHTLINE_CACHE to a directory that can be written to";
+  if (!folder.ok()) folder.error().hint = another_folder;
   return folder;
 }
 
@@ -212,9 +214,11 @@ Result<std::string> version_of(Words command, const CompileOptions& options) {
   command.push_back("--version");
   const auto version = call_compiler(command, options.compiler_seconds, "");
   if (version.ok() && version->exit_status != 127) return version->output + version->errors;
-  if (!version.ok() && version.error().code != ErrorCode::io) return version.error();
-  const std::string reason =
-      version.ok() ? fmt::format("'{}' can not be started", command[0]) : version.error().message;
+  std::string reason = fmt::format("'{}' can not be started", command[0]);
+  if (!version.ok()) {
+    reason = version.error().message;
+    if (!reason.ends_with(std::strerror(ENOENT)) && !reason.ends_with(std::strerror(EACCES))) return version.error();
+  }
   return Error{ErrorCode::unsupported, fmt::format("there is no C compiler: {}", reason), other_ways, {}};
 }
 
@@ -282,7 +286,10 @@ Result<Library> build_library(std::string_view source, const CompileOptions& opt
   TemporaryPath binary(own + ".so");
   const auto scratch =
       TemporaryPath::made(own + ".tmp", [](const std::string& path) { return mkdir(path.c_str(), 0700) == 0; });
-  LL_DO(write_file(text.path(), source));
+  if (Status written = write_file(text.path(), source); !written.ok()) {
+    written.error().hint = another_folder;
+    return written.error();
+  }
   LL_DO(run_compiler(command, options, {text.path(), binary.path(), scratch ? scratch->path() : ""}));
   LL_DO(add_seal(binary.path(), key));
   chmod(binary.path().c_str(), 0700);
