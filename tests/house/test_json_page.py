@@ -17,6 +17,7 @@ EXPORTED = ROOT / "examples" / "exported" / "convnet.json"
 MATMUL = ROOT / "examples" / "loops" / "matmul.lir"
 PAGE = (ROOT / "docs" / "json.md").read_text()
 TERMS = (ROOT / "docs" / "demand.md").read_text()
+LOOP_LANGUAGE = (ROOT / "docs" / "loop-ir.md").read_text()
 BY_NAME = {"calls", "ops", "not_executable", "opaque", "macs"}  # keys of these are names of operators and dtypes
 
 
@@ -60,5 +61,5 @@ def test_printed_keys_are_documented(arguments: list[object], schema: str, tmp_p
     section = PAGE.split(heading)[1].split("\n## ")[0]
     named = code_of(section) | (code_of(TERMS) if schema == "analyze" else set())
     of_every_schema = {"schema", "version"}
-    dtypes = {"bool", "f8e4m3", "f8e5m2", "f4e2m1"}
+    dtypes = code_of(LOOP_LANGUAGE.split("| dtypes |")[1].split("\n\n")[0])
     assert set(keys(printed)) - named - of_every_schema - dtypes == set()
