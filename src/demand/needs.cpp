@@ -63,6 +63,7 @@ void Needs::run() {
   }
   count_outputs();
   settle_pairs();
+  share_between_pieces();
   take_pairs_from_chains();
   keep_forced();
   settle_powers();

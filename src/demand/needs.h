@@ -385,8 +385,18 @@ class Needs {
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
   Operands product_type(DType width, const std::vector<const Factor*>& factors) const;
   double real_products(Operands& operands, TermId owner) const;
+  struct PricedChain {
+    Network network;
+    TermId owner = no_term;
+    Operands type = DType::f32;
+    double real_products = 1, products = 0;
+  };
   void settle_pairs();
   void take_pairs_from_chains();
+  std::vector<double> least_as_pieces(const std::vector<const Network*>& networks);
+  double products_of_pieces(const std::vector<Network>& prepared);
+  void share_between_pieces();
+  void take_off(PricedChain& chain, double products);
   uint64_t coordinates_beside(const Pair& pair, uint32_t first, uint32_t rank);
   Value without_scale(const Value& value, uint64_t beside);
   std::optional<std::map<PairKey, PartOfSum>> parts_of_pair(const PairKey& key, const Pair& pair, size_t side);
@@ -449,12 +459,6 @@ class Needs {
   std::vector<size_t> loop_at_;  // by last term of its body
   std::map<PairKey, Pair> pairs_;
   std::map<PairKey, std::vector<Network>> sums_met_;  // pairs of a sum that has sums of products among its parts
-  struct PricedChain {
-    Network network;
-    TermId owner = no_term;
-    Operands type = DType::f32;
-    double real_products = 1, products = 0;
-  };
   std::vector<PricedChain> chains_;
   static constexpr size_t most_folded = 64;
   static constexpr size_t few_factors = 6;           // orders of those cost little

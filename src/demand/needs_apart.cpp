@@ -261,7 +261,8 @@ bool Needs::price_if_cheaper(const Network& network, const std::vector<PartedFac
   if (networks.empty()) return false;
   double together = products_of(network);
   for (const PartedFactor& one : parted) together += products_inside(network.factors[one.factor].value, network.region);
-  if (products_together(most_first(networks)) >= together) return false;
+  const std::vector<Network> prepared = most_first(networks);
+  if (std::min(products_together(prepared), products_of_pieces(prepared)) >= together) return false;
   for (Network& one : networks) price(one, owner, results);
   return true;
 }

@@ -147,7 +147,7 @@ void Needs::take_pairs_from_chains() {
   const auto stands = [](const Factor& factor) {
     return !factor.formula && !factor.exponential && factor.value.is_element();
   };
-  for (const PricedChain& chain : chains_) {
+  for (PricedChain& chain : chains_) {
     const std::vector<Factor>& factors = chain.network.factors;
     double saved = 0;
     for (size_t a = 0; a < factors.size(); ++a)
@@ -164,12 +164,17 @@ void Needs::take_pairs_from_chains() {
             saved = std::max(saved, std::min(chain.products - chain.real_products * steps_beside(chain.network, a, b),
                                              pair->products * pair->real_products));
       }
-    if (saved <= 0) continue;
-    Work& less = work_of(chain.owner);
-    for (auto* list : {&less.macs, &less.transformed_macs})
-      if (const auto found = list->find(chain.type); found != list->end())
-        found->second = std::max(0.0, found->second - saved);
+    take_off(chain, saved);
   }
+}
+
+void Needs::take_off(PricedChain& chain, double products) {
+  if (products <= 0) return;
+  chain.products -= products;
+  Work& less = work_of(chain.owner);
+  for (auto* list : {&less.macs, &less.transformed_macs})
+    if (const auto found = list->find(chain.type); found != list->end())
+      found->second = std::max(0.0, found->second - products);
 }
 
 }  // namespace lightline::demand
