@@ -16,6 +16,9 @@ namespace lightline::demand {
 // Numbers so low that their exponential vanishes, as masks add them.
 inline constexpr double as_good_as_minus_infinity = -1e4;
 
+// Why something is given up
+inline constexpr const char* no_shape = "known numbers in no shape that is known";
+
 // Positions are multiples of one over a power of two, at most this.
 inline constexpr int64_t greatest_denominator = int64_t(1) << 20;
 
@@ -75,6 +78,8 @@ class Algebra {
   bool call_on_positions(F function, std::span<const Value* const> args, const Region& where, Cases& into);
   bool call_logic(F function, std::span<const Value* const> args, const Region& where, Cases& into);
   bool call_on_nothing(F function, std::span<const Value* const> args, const Region& where, Cases& into);
+  bool call_on_shapeless(F function, std::span<const Value* const> args, DType result, const Region& where,
+                         Cases& into);
   bool call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into);
   std::optional<Value> call_on_factors(F function, const Value& arg, DType type, DType result);
   bool is_hidden(const Value& value) const;  // so low that its exponential vanishes

@@ -201,6 +201,35 @@ Value Algebra::nothing() {
   return Value::element(terms_.intern(std::move(term)), {}, DType::boolean);
 }
 
+// Where a function of known numbers without a shape is zero, or hides what it is added to, is not seen. Truths of truths
+// are tried point by point.
+bool Algebra::call_on_shapeless(Function function, std::span<const Value* const> args, DType result,
+                                const Region& where, Cases& into) {
+  const auto is_shapeless = [&](const Value* arg) {
+    return arg->is_element() && terms_[arg->term].zeros > 0 && !is_integer(terms_[arg->term].type);
+  };
+  if (std::none_of(args.begin(), args.end(), is_shapeless)) return false;
+  const bool truths = std::all_of(args.begin(), args.end(), [&](const Value* arg) {
+    return !is_shapeless(arg) || terms_[arg->term].type == DType::boolean;
+  });
+  const bool of_data =
+      std::any_of(args.begin(), args.end(), [&](const Value* arg) { return !is_shapeless(arg) && reads_data(*arg); });
+  const bool hides = std::any_of(args.begin(), args.end(), [](const Value* arg) {
+    return arg->is_number() && arg->number <= as_good_as_minus_infinity;
+  });
+  bool seen = false;
+  if (function == Function::mul || function == Function::logical_and)
+    seen = !hides;
+  else if (function == Function::select)
+    seen = args[2]->is_number(0) || !is_shapeless(args[0]);
+  else
+    seen = result == DType::boolean ? truths : of_data;
+  if (seen) return false;
+  given_up.emplace_back(no_shape);
+  into.push_back({where, nothing()});
+  return true;
+}
+
 bool Algebra::call_on_nothing(Function function, std::span<const Value* const> args, const Region& where, Cases& into) {
   if (std::none_of(args.begin(), args.end(), [&](const Value* arg) { return is_nothing(*arg); })) return false;
   const bool chosen = function == Function::select && !is_nothing(*args[0]);
@@ -307,7 +336,7 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
                    Cases& into) {
   box = where.box;
   if (type == DType::boolean) function = of_truths(function);
-  if (call_on_nothing(function, args, where, into)) return;
+  if (call_on_nothing(function, args, where, into) || call_on_shapeless(function, args, result, where, into)) return;
   if (function == Function::select) {
     if (call_choice(args, result, where, into)) return;
   } else if (call_on_numbers(function, args, type, where, into)) {

@@ -74,6 +74,8 @@ class Builder {
   void forget_view_of(loops::ArrayId array);  // it has new values
   bool is_uninitialised() const;              // the statement at hand only takes memory
   Cases seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at);
+  Cases known_array(const loops::Array& declared, const std::function<double(int64_t)>& number_at,
+                    const Value& element);
   void fold(const loops::Array& declared, Cases& cases);
   Value table_of(const loops::Array& declared, const std::function<int64_t(int64_t)>& number_at);
   void define_input(loops::ArrayId array, const Tensor* known);

@@ -97,6 +97,38 @@ Cases Builder::seen_in(const loops::Array& declared, const std::function<double(
   return cases;
 }
 
+// An array whose numbers are known. Where they have no shape at all, zeros are known by their number.
+Cases Builder::known_array(const loops::Array& declared, const std::function<double(int64_t)>& number_at,
+                           const Value& element) {
+  Cases cases = seen_in(declared, number_at);
+  if (!cases.empty() || declared.dtype == DType::c64) return cases;
+  if (is_float(declared.dtype)) {
+    cases = kinds_of(declared.shape, number_at, atoms_);
+    for (Case& one : cases)
+      one.value = one.value.is_number(double(Kind::zero))     ? Value::of(0)
+                  : one.value.is_number(double(Kind::hidden)) ? Value::of(-INFINITY)
+                                                              : element;
+    algebra_.merge(cases);
+    if (cases.size() == 1 && cases[0].value.is_element()) return {};
+    if (!cases.empty() && cases.size() <= most_shapes) return cases;
+    cases = hidden_in_blocks(declared.shape, number_at, element);
+    algebra_.merge(cases);
+    if (cases.size() > 1 || (cases.size() == 1 && cases[0].value.is_number())) {
+      algebra_.given_up.emplace_back(no_shape);
+      return cases;
+    }
+  }
+  const Zeros zeros = zeros_of(declared.shape, number_at);
+  if (zeros.count == 0) return {};
+  const bool by_itself = zeros.lines && (is_float(declared.dtype) || declared.dtype == DType::boolean);
+  if (by_itself) {
+    algebra_.given_up.emplace_back(no_shape);
+    return {{Region::whole(declared.shape), algebra_.nothing()}};
+  }
+  terms_.at(element.term).zeros = double(zeros.count);
+  return {};
+}
+
 // Small arrays of formulas that nothing but indices tell are numbers.
 void Builder::fold(const loops::Array& declared, Cases& cases) {
   constexpr int64_t most_folded = 1 << 16;
@@ -210,14 +242,17 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
   term.type = compute_type(declared.dtype);
   term.width = declared.dtype;
   term.reads_data = true;
+  const TermId id = terms_.intern(std::move(term));
+  Region whole = Region::whole(declared.shape);
+  if (whole.empty) return define(array, {});
+  const Value element = Value::element(id, variables(declared.shape.size()), declared.dtype);
   if (known != nullptr) {
     const auto number_at = [&](int64_t i) {
       return is_integer(declared.dtype) ? double(known->get_i64(i)) : known->get_f64(i);
     };
-    Cases cases = seen_in(declared, number_at);
+    Cases cases = known_array(declared, number_at, element);
     if (!cases.empty()) return define(array, std::move(cases));
   }
-  const TermId id = terms_.intern(std::move(term));
   if (known == nullptr) atoms_.know_free(id);
   if (known != nullptr && (is_integer(declared.dtype) || declared.dtype == DType::boolean) &&
       known->size() <= most_known) {
@@ -228,9 +263,7 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
   }
   for (int64_t i = 0; known != nullptr && is_float(declared.dtype) && i < known->size(); ++i)
     terms_.at(id).infinite |= !std::isfinite(known->get_f64(i));
-  Region whole = Region::whole(declared.shape);
-  if (whole.empty) return define(array, {});
-  define(array, {{std::move(whole), Value::element(id, variables(declared.shape.size()), declared.dtype)}});
+  define(array, {{std::move(whole), element}});
 }
 
 void Builder::statement(const loops::Constant& node) {
@@ -245,7 +278,14 @@ void Builder::statement(const loops::Constant& node) {
   if (is_uninitialised()) return define(node.result, {{whole, algebra_.nothing()}});
   if (node.values.size() == 1) return define(node.result, {{whole, Value::of(number_of(node.values[0]))}});
   const auto number_at = [&](int64_t i) { return number_of(node.values[size_t(i)]); };
-  Cases cases = seen_in(declared, number_at);
+  Term term;
+  term.kind = TermKind::input;
+  term.array = node.result;
+  term.rank = uint32_t(declared.shape.size());
+  term.type = compute_type(declared.dtype);
+  term.width = declared.dtype;
+  const TermId id = terms_.intern(std::move(term));
+  Cases cases = known_array(declared, number_at, Value::element(id, variables(declared.shape.size()), declared.dtype));
   if (!cases.empty()) {
     const std::vector<Form> images = variables(declared.shape.size(), before);
     const std::vector<Range> natural(whole.box.begin() + int64_t(before), whole.box.end());
@@ -256,13 +296,6 @@ void Builder::statement(const loops::Constant& node) {
     }
     return define(node.result, std::move(cases));
   }
-  Term term;
-  term.kind = TermKind::input;
-  term.array = node.result;
-  term.rank = uint32_t(declared.shape.size());
-  term.type = compute_type(declared.dtype);
-  term.width = declared.dtype;
-  const TermId id = terms_.intern(std::move(term));
   if (declared.dtype != DType::c64 && !is_float(declared.dtype)) {
     Atoms::Table table{declared.shape, {}};
     for (const loops::Literal& literal : node.values) table.values.push_back(literal.integer);

@@ -6,13 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "base/maths.h"
+
 namespace lightline::demand {
 namespace {
 
-constexpr int64_t most_elements = int64_t(1) << 24;
+constexpr int64_t most_elements = int64_t(1) << 26;
 constexpr size_t most_values = 4, most_values_of_few = 64;
 constexpr int64_t few_elements = 4096;
-constexpr size_t most_runs = 1024;
 
 struct Run {
   int64_t lo, hi;
@@ -75,68 +76,230 @@ class Band {
   }
 };
 
-}  // namespace
+// Part of a matrix between two lines: in every row from `first` on, columns from `lo` to `hi`, which move by so much from
+// row to row.
+struct Strip {
+  double number = 0;
+  int64_t first = 0, last = 0;
+  int64_t lo = 0, hi = 0;            // in the first row
+  int64_t last_lo = 0, last_hi = 0;  // in the last row
+  int64_t lo_step = 0, hi_step = 0;  // if there are two rows
 
-Cases structure_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms) {
-  int64_t size = 1;
-  for (const int64_t extent : extents) {
-    if (extent <= 0 || size > most_elements / extent) return {};
-    size *= extent;
+  bool takes(const Run& run) const {
+    constexpr int64_t greatest_step = 4;
+    const int64_t by_lo = run.lo - last_lo, by_hi = run.hi - last_hi;
+    if (run.number != number) return false;
+    if (first < last) return by_lo == lo_step && by_hi == hi_step;
+    return std::abs(by_lo) <= greatest_step && std::abs(by_hi) <= greatest_step;
   }
-  const int64_t columns = extents.empty() ? 1 : extents.back();
-  std::set<double> values;
-  std::vector<Row> rows;
-  size_t runs = 0;
-  for (int64_t first = 0; first < size; first += columns) {
-    Row row;
-    for (int64_t c = 0; c < columns; ++c) {
-      const double number = number_at(first + c);
-      if (!row.empty() && row.back().number == number) {
-        row.back().hi = c;
+  void take(const Run& run) {
+    if (first == last) {
+      lo_step = run.lo - last_lo;
+      hi_step = run.hi - last_hi;
+    }
+    ++last;
+    last_lo = run.lo;
+    last_hi = run.hi;
+  }
+  Region region(std::vector<Range> box, const Atoms& atoms) const {
+    const index::AtomId row = index::AtomId(box.size()), column = row + 1;
+    Region region;
+    region.box = std::move(box);
+    region.box.push_back({first, last, 1});
+    region.box.push_back({std::min(lo, last_lo), std::max(hi, last_hi), 1});
+    if (lo_step != 0) region.cut({lo_step * first - lo, {{row, -lo_step}, {column, 1}}}, atoms);
+    if (hi_step != 0) region.cut({hi - hi_step * first, {{row, hi_step}, {column, -1}}}, atoms);
+    return region;
+  }
+};
+
+// A matrix as strips; nothing if there are too many.
+std::optional<std::vector<Strip>> strips_of(std::span<const Row> rows, size_t most) {
+  std::vector<Strip> done, open, next;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    next.clear();
+    for (const Run& run : rows[i]) {
+      Strip* best = nullptr;
+      for (Strip& strip : open)
+        if (strip.last + 1 == int64_t(i) && strip.takes(run) &&
+            (best == nullptr || std::abs(run.lo - strip.last_lo) + std::abs(run.hi - strip.last_hi) <
+                                    std::abs(run.lo - best->last_lo) + std::abs(run.hi - best->last_hi)))
+          best = &strip;
+      if (best == nullptr) {
+        next.push_back({run.number, int64_t(i), int64_t(i), run.lo, run.hi, run.lo, run.hi, 0, 0});
         continue;
       }
-      if (std::isnan(number)) return {};
-      if (values.insert(number).second && values.size() > (size > few_elements ? most_values : most_values_of_few))
-        return {};
-      row.push_back({c, c, number});
-      if (++runs > most_runs * 64) return {};
+      best->take(run);
+      next.push_back(*best);
     }
-    rows.push_back(std::move(row));
+    for (const Strip& strip : open)
+      if (strip.last + 1 == int64_t(i)) done.push_back(strip);
+    open = next;
+    if (done.size() + open.size() > most) return std::nullopt;
   }
-  const size_t rank = extents.size();
-  if (rank == 0) return {{Region{}, Value::of(number_at(0))}};
-  // The last two dimensions, by themselves: one matrix for all that come before
-  if (rank >= 2) {
-    const size_t height = size_t(extents[rank - 2]);
+  done.insert(done.end(), open.begin(), open.end());
+  return done;
+}
+
+// The numbers of an array by rows, in runs of equal ones.
+class Shapes {
+ public:
+  Shapes(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, bool as_it_is)
+      : extents_(extents), columns_(extents.empty() ? 1 : extents.back()) {
+    for (const int64_t extent : extents) {
+      if (extent <= 0 || size_ > most_elements / extent) return;
+      size_ *= extent;
+    }
+    known_ = as_it_is ? read(number_at) : read([&](int64_t i) { return double(kind_of(number_at(i))); });
+  }
+  bool known() const { return known_; }
+
+  Cases cases(Atoms& atoms) const {
+    const size_t rank = extents_.size();
+    if (rank == 0) return {{Region{}, Value::of(rows_[0][0].number)}};
+    if (rank == 1) return lines();
+    // The last two dimensions, by themselves: one matrix for all that come before
+    const size_t height = size_t(extents_[rank - 2]);
     bool repeats = true;
-    for (size_t i = height; i < rows.size() && repeats; ++i) repeats = rows[i] == rows[i % height];
-    if (repeats)
-      if (auto band = Band::of(std::vector<Row>(rows.begin(), rows.begin() + int64_t(height)), columns, atoms)) {
-        Cases cases;
-        std::vector<Form> images{Form::variable(index::AtomId(rank - 2)), Form::variable(index::AtomId(rank - 1))};
-        Region whole = Region::whole(extents);
-        std::vector<Range> natural(whole.box.end() - 2, whole.box.end());
-        for (const Case& one : *band)
-          cases.push_back({index::pull_back(one.where, natural, images, whole, atoms), one.value});
-        return cases;
+    for (size_t i = height; i < rows_.size() && repeats; ++i) repeats = rows_[i] == rows_[i % height];
+    if (repeats) {
+      auto matrix = Band::of(std::vector<Row>(rows_.begin(), rows_.begin() + int64_t(height)), columns_, atoms);
+      if (!matrix) matrix = matrix_of(std::span(rows_).first(height), {}, most_strips, atoms);
+      if (!matrix) return {};
+      if (rank == 2) return *matrix;
+      Cases cases;
+      std::vector<Form> images{Form::variable(index::AtomId(rank - 2)), Form::variable(index::AtomId(rank - 1))};
+      Region whole = Region::whole(extents_);
+      std::vector<Range> natural(whole.box.end() - 2, whole.box.end());
+      for (const Case& one : *matrix)
+        cases.push_back({index::pull_back(one.where, natural, images, whole, atoms), one.value});
+      return cases;
+    }
+    Cases cases;
+    std::vector<int64_t> at(rank - 2, 0);
+    for (size_t first = 0; first < rows_.size(); first += height) {
+      std::vector<Range> box;
+      for (const int64_t i : at) box.push_back({i, i, 1});
+      const auto matrix = matrix_of(std::span(rows_).subspan(first, height), box, most_strips, atoms);
+      if (!matrix || cases.size() + matrix->size() > most_strips_in_all) return {};
+      cases.insert(cases.end(), matrix->begin(), matrix->end());
+      for (size_t d = rank - 2; d-- > 0;) {
+        if (++at[d] < extents_[d]) break;
+        at[d] = 0;
       }
+    }
+    return cases;
   }
-  // Boxes: equal rows that follow each other are one, dimension by dimension.
-  Cases cases;
-  std::vector<int64_t> at(rank, 0);
-  for (const Row& row : rows) {
-    for (const Run& run : row) {
+
+ private:
+  static constexpr size_t most_strips = 1024, most_strips_in_all = 1 << 14, most_runs = 1 << 20;
+
+  bool read(const std::function<double(int64_t)>& number_at) {
+    std::set<double> values;
+    size_t runs = 0;
+    for (int64_t first = 0; first < size_; first += columns_) {
+      Row row;
+      for (int64_t c = 0; c < columns_; ++c) {
+        const double number = number_at(first + c);
+        if (!row.empty() && row.back().number == number) {
+          row.back().hi = c;
+          continue;
+        }
+        if (std::isnan(number)) return false;
+        if (values.insert(number).second && values.size() > (size_ > few_elements ? most_values : most_values_of_few))
+          return false;
+        row.push_back({c, c, number});
+        if (++runs > most_runs) return false;
+      }
+      rows_.push_back(std::move(row));
+    }
+    return true;
+  }
+
+  Cases lines() const {
+    Cases cases;
+    for (const Run& run : rows_[0]) {
       Region region;
-      for (size_t d = 0; d + 1 < rank; ++d) region.box.push_back({at[d], at[d], 1});
       region.box.push_back({run.lo, run.hi, 1});
       cases.push_back({std::move(region), Value::of(run.number)});
     }
-    for (size_t d = rank - 1; d-- > 0;) {
-      if (++at[d] < extents[d]) break;
-      at[d] = 0;
-    }
+    return cases;
   }
+
+  static std::optional<Cases> matrix_of(std::span<const Row> rows, const std::vector<Range>& box, size_t most,
+                                        const Atoms& atoms) {
+    const auto strips = strips_of(rows, most);
+    if (!strips) return std::nullopt;
+    Cases cases;
+    for (const Strip& strip : *strips) cases.push_back({strip.region(box, atoms), Value::of(strip.number)});
+    return cases;
+  }
+
+  std::span<const int64_t> extents_;
+  int64_t columns_, size_ = 1;
+  std::vector<Row> rows_;
+  bool known_ = false;
+};
+
+}  // namespace
+
+Kind kind_of(double number) {
+  return number == 0 ? Kind::zero : number <= as_good_as_minus_infinity ? Kind::hidden : Kind::plain;
+}
+
+Cases structure_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms) {
+  const Shapes shapes(extents, number_at, true);
+  return shapes.known() ? shapes.cases(atoms) : Cases{};
+}
+
+Cases kinds_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms) {
+  const Shapes shapes(extents, number_at, false);
+  return shapes.known() ? shapes.cases(atoms) : Cases{};
+}
+
+Cases hidden_in_blocks(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
+                       const Value& plain) {
+  constexpr int64_t blocks_along = 16;
+  Region whole = Region::whole(extents);
+  if (extents.empty() || whole.empty) return {};
+  // Blocks of the last two indices, for all of the others together
+  const size_t rank = extents.size();
+  const int64_t columns = extents[rank - 1], rows = rank > 1 ? extents[rank - 2] : 1;
+  const int64_t across = ceil_div(columns, blocks_along), down = ceil_div(rows, blocks_along);
+  std::vector<bool> hidden(size_t(blocks_along * blocks_along), false);
+  int64_t size = 1;
+  for (const int64_t extent : extents) size *= extent;
+  for (int64_t i = 0; i < size; ++i)
+    if (kind_of(number_at(i)) == Kind::hidden)
+      hidden[size_t(i / columns % rows / down * blocks_along + i % columns / across)] = true;
+  Cases cases;
+  for (int64_t r = 0; r * down < rows; ++r)
+    for (int64_t c = 0; c * across < columns; ++c) {
+      Region block = whole;
+      block.box[rank - 1] = {c * across, std::min(columns, (c + 1) * across) - 1, 1};
+      if (rank > 1) block.box[rank - 2] = {r * down, std::min(rows, (r + 1) * down) - 1, 1};
+      cases.push_back({block, hidden[size_t(r * blocks_along + c)] ? Value::of(-INFINITY) : plain});
+    }
   return cases;
+}
+
+Zeros zeros_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at) {
+  Zeros zeros;
+  int64_t size = 1;
+  for (const int64_t extent : extents) size *= extent;
+  std::vector<std::vector<bool>> others;  // by index and place: some number is not zero
+  for (const int64_t extent : extents) others.emplace_back(size_t(extent), false);
+  for (int64_t i = 0; i < size; ++i) {
+    if (number_at(i) == 0) {
+      ++zeros.count;
+      continue;
+    }
+    int64_t rest = i;
+    for (size_t d = extents.size(); d-- > 0; rest /= extents[d]) others[d][size_t(rest % extents[d])] = true;
+  }
+  for (const std::vector<bool>& along : others)
+    zeros.lines |= std::find(along.begin(), along.end(), false) != along.end();
+  return zeros;
 }
 
 namespace {

@@ -186,7 +186,7 @@ void Needs::visit(TermId id) {
     case TermKind::unknown: return;
     case TermKind::input: {
       if (!counting_) return;
-      const double elements = count(needed_[id]);
+      const double elements = std::max(0.0, count(needed_[id]) - made.zeros);
       input_bytes += bytes_of(made.width, elements);
       input_elements[made.array] += elements;
       bool by_data = false;

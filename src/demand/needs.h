@@ -314,6 +314,7 @@ class Needs {
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
   double products_of(Network network);
+  double share_without_zeros(const Network& network) const;
   void prepare(Network& network);
   double products_of_prepared(const Network& network, bool keep);
   double products_of_all(const std::vector<Network>& prepared);

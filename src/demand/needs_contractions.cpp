@@ -197,6 +197,17 @@ double Needs::products_of_prepared(const Network& network, bool keep) {
   return inner.size() < 2 ? 0 : cheapest_order(network, inner, keep);
 }
 
+// The share of the products that is surely left where zeros of known factors are left out.
+double Needs::share_without_zeros(const Network& network) const {
+  double share = 1;
+  for (const Factor& factor : network.factors) {
+    if (!factor.value.is_element() || term(factor.value.term).zeros == 0) continue;
+    if (!network.region.is_box() || !is_plain(factor.value.at)) return 0;
+    share -= term(factor.value.term).zeros / std::max(1.0, box_points(network.region, factor.variables));
+  }
+  return std::max(0.0, share);
+}
+
 void Needs::price(Network& network, TermId owner, Results& results) {
   if (tier_ == Tier::floor && may_be_zero(network, owner)) return;
   take_one_hot(network);
@@ -213,6 +224,8 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   if (!counting_) return;
   const bool counts = term(owner).reads_data;
   if (!counts) return;
+  const double not_zero = share_without_zeros(network);
+  if (not_zero == 0) return drop(no_shape);
   try_without(network, owner);
   uint64_t data_variables = 0;
   const std::vector<size_t> inner = factors_inside(network, data_variables);
@@ -226,7 +239,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   }
   if (inner.size() == 1) {
     if (tier_ == Tier::floor) return;
-    add_total(network.factors[inner[0]].value, network.region, owner, results);
+    if (not_zero == 1) add_total(network.factors[inner[0]].value, network.region, owner, results);
     return;
   }
   const double share = transform_share(network, inner);
@@ -251,7 +264,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   link(owner, owner, Link::Kind::chain);
   const index::Losses before = atoms_.losses();
   Operands type = product_type(network, inner);
-  const double real = real_products(type, owner);
+  const double real = real_products(type, owner) * share_without_zeros(network);
   const double transformed = share < 1 ? real * cheapest_order(network, inner, false, true) : INFINITY;
   const double macs = real * cheapest_order(network, inner, counting_);
   if (atoms_.losses() != before) link(owner, owner, Link::Kind::inexact);
@@ -320,6 +333,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
   pair.type = type;
   pair.real_products = real;
   pair.transformed = share;
+  pair.not_zero = std::min(pair.not_zero, share_without_zeros(network));
   if (pair.owner == no_term) pair.owner = owner;
   if (pair.owner != owner) {
     pair.one_owner = false;
@@ -428,6 +442,7 @@ void Needs::settle_pairs() {
                                              std::ceil(products - std::max(0.0, twice - themselves) / 2)));
     }
     if (atoms_.losses() != before) link(pair.owner, pair.owner, Link::Kind::inexact);
+    products *= pair.not_zero;
     if (pair.owner_mirrors && (!pair.alike || pair.squares_only)) products *= pair.owner_share;
     pair.products = products;
   }

@@ -248,7 +248,10 @@ void Needs::count_sum(TermId id) {
 void Needs::count_product(TermId id) {
   const std::vector<Region> regions = needed_[id];
   const Term& made = term(id);
-  if (counting_ && tier_ != Tier::floor && made.reads_data) flat_.push_back(id);
+  const bool has_zeros = std::any_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
+    return arg.value.is_element() && term(arg.value.term).zeros > 0;
+  });
+  if (counting_ && tier_ != Tier::floor && made.reads_data && !has_zeros) flat_.push_back(id);
   if (is_function_of_one(id) && !feeds_contractions_alone(id)) return count_call(id);
   if (tier_ == Tier::floor) {
     std::vector<Multiplied> factors;

@@ -21,7 +21,8 @@ struct Pair {
   Operands type = DType::f32;
   double real_products = 1;
   double transformed = 1;
-  double points = 0;  // of all sums that have such products
+  double not_zero = 1;  // the share that known zeros leave
+  double points = 0;    // of all sums that have such products
   TermId owner = no_term;
   bool owner_mirrors = false;
   double owner_share = 1;
