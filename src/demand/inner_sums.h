@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,11 @@ struct InnerSums {
 
 // A sum that reads another, taken without it
 struct Without {
-  double products = 0;  // of the sum that reads another, with the factors of that one in its place
-  double more = 0;      // than with that one
-  bool plain = true;    // something else is added that has as many elements
+  std::set<TermId> inside;     // sums of products that the other one alone reads, and this one would read then
+  double inside_products = 0;  // of those
+  double products = 0;         // of the sum that reads another, with the factors of that one in its place
+  double more = 0;             // than with that one
+  bool plain = true;           // something else is added that has as many elements
   bool known = true;
   bool shared = false;  // other sums have factors in common with both
 };

@@ -178,11 +178,12 @@ class Needs {
   bool has_no_mirror(TermId id, std::set<TermId>& sources) const;
   double most_mirrored(TermId id, const std::vector<Region>& regions, uint32_t rank);
   bool meets_mirror(const std::vector<Region>& regions, const std::vector<uint32_t>& mirror);
-  // The element that a function of one variable is of, and whether it has a transcendental on the way.
+  // The element that a function of one variable is of, and whether it has a transcendental, or one that bends, on the way.
   struct Root {
     TermId term = no_term;
     std::vector<Form> at;  // over the coordinates of the function
     bool transcendental = false;
+    bool bends = false;
     int steps = 0;
   };
   const Root& root_of(TermId id);
@@ -330,12 +331,18 @@ class Needs {
   bool reads_linearly(const Value& value, TermId id);
   std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
   double steps_beside(const Network& network, size_t a, size_t b);
+  bool is_function_of(const Value& value, const Value& element, std::span<const index::Range> box);
+  bool stands_beside_function(const Network& network, const Value& element);
+  bool stands_beside_function(const Term& product, const Value& element);
+  double products_made_for(TermId sum, const Network& prepared, Network network, double products,
+                           std::set<TermId>& inside);
   void try_without(const Network& network, TermId owner);
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
   double products_inside_factors(TermId id) const;
   std::map<TermId, double> shares_of_parts(const Term& sum);
   std::vector<double> shares_read_as_they_are();
+  void add_what_joined();
   void keep_forced();
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;

@@ -161,6 +161,44 @@ double Needs::steps_beside(const Network& network, size_t a, size_t b) {
   return fewest[sets - 1] * (box > 0 ? std::min(1.0, points / box) : 0);
 }
 
+// A function that bends, of this element.
+bool Needs::is_function_of(const Value& value, const Value& element, std::span<const index::Range> box) {
+  if (!value.is_element() || !element.is_element()) return false;
+  const Root& root = root_of(value.term);
+  if (!root.bends || root.term != element.term) return false;
+  for (size_t c = 0; c < root.at.size(); ++c)
+    if (!(atoms_.compose(root.at[c], value.at, box) == element.at[c])) return false;
+  return true;
+}
+
+// A function of a factor is a factor, too, as in x * sigmoid(x): x has to be made for that, and stands beside the
+// function in any order.
+bool Needs::stands_beside_function(const Network& network, const Value& element) {
+  return std::any_of(network.factors.begin(), network.factors.end(), [&](const Factor& factor) {
+    return !factor.exponential && is_function_of(factor.value, element, network.region.box);
+  });
+}
+
+bool Needs::stands_beside_function(const Term& product, const Value& element) {
+  return product.kind == TermKind::product &&
+         std::any_of(product.args.begin(), product.args.end(),
+                     [&](const Argument& arg) { return is_function_of(arg.value, element, {}); });
+}
+
+// What a network takes more with the sums of products that it reads and that are made for one sum alone, which they may
+// have joined: made by themselves, or taken apart here, too.
+double Needs::products_made_for(TermId sum, const Network& prepared, Network network, double products,
+                                std::set<TermId>& inside) {
+  double alone = 0;
+  std::set<TermId> found;
+  for (const Factor& factor : prepared.factors)
+    if (may_join(factor.value) && consumers_[factor.value.term] == std::vector{sum})
+      if (found.insert(factor.value.term).second) alone += products_inside(factor.value, prepared.region);
+  inside.insert(found.begin(), found.end());
+  const bool all = std::all_of(found.begin(), found.end(), [&](TermId id) { return join_all(network, id); });
+  return all && !found.empty() ? std::min(alone, products_of(std::move(network)) - products) : alone;
+}
+
 // Takes note of what a network would cost without the sums of products that its factors are made of.
 void Needs::try_without(const Network& network, TermId owner) {
   if (tier_ != Tier::floor || !counting_) return;
@@ -169,7 +207,7 @@ void Needs::try_without(const Network& network, TermId owner) {
   bool all = true;
   algebra_.box = network.region.box;
   for (size_t i = 0; i < network.factors.size(); ++i) {
-    if (network.factors[i].exponential) continue;
+    if (network.factors[i].exponential || stands_beside_function(network, network.factors[i].value)) continue;
     all = inner_sums(network.factors[i].value, inner[i]) && all;
     std::set<TermId> own;
     for (const InnerSum& one : inner[i].found) {
@@ -203,7 +241,11 @@ void Needs::try_without(const Network& network, TermId owner) {
       without.known = other.has_value();
       if (!without.known) continue;
       if (!as_it_is) as_it_is = products_of_prepared(network, false);
-      const double products = products_of(*other);
+      Network prepared = *other;
+      prepare(prepared);
+      const double products = products_of_prepared(prepared, false);
+      const double inside = products_made_for(one.made, prepared, *other, products, without.inside);
+      without.inside_products = std::max(without.inside_products, inside);
       without.products = std::max(without.products, products);
       without.more = std::max(without.more, products - *as_it_is);
       const auto meets = [](const Factor& factor) { return !factor.formula && factor.value.is_element(); };
@@ -234,7 +276,7 @@ const Sources& Needs::linear_sources(TermId id) {
   const auto add = [&](const Value& value) {
     if (!value.is_element() || !term(value.term).reads_data) return;
     const auto coordinates = [&](const Form& form) { return variables_of(Value::position(form)) >> reduced; };
-    if (!is_linear(term(value.term)) || value.term >= id) {
+    if (!is_linear(term(value.term)) || value.term >= id || stands_beside_function(term(id), value)) {
       add_source(value.term, variables_of(value) >> reduced);
       return;
     }
@@ -366,9 +408,28 @@ std::vector<double> Needs::shares_read_as_they_are() {
   return by_functions;
 }
 
+// What has joined a sum counts nothing by itself: who takes other sums without that one makes it, too. Nothing is added
+// where other sums make some of it.
+void Needs::add_what_joined() {
+  std::map<TermId, double> priced;
+  for (const PricedChain& chain : chains_) priced[chain.owner] += chain.products;
+  for (auto& [id, readers] : without_) {
+    const auto own = work.find(id);
+    if (own == work.end() || own->second.total_macs() < as_good_as_all * priced[id]) continue;
+    for (auto& [reader, without] : readers) {
+      const bool all = std::all_of(without.inside.begin(), without.inside.end(),
+                                   [&](TermId inner) { return joined.contains(inner) && needed_[inner].empty(); });
+      if (!all) continue;
+      without.products += without.inside_products;
+      without.more += without.inside_products;
+    }
+  }
+}
+
 // Takes off what need not be made.
 void Needs::keep_forced() {
   if (tier_ != Tier::floor) return;
+  add_what_joined();
   // What two factors of different sums make together may be made once for many.
   for (const auto& [terms, sums] : meetings_)
     if (sums.size() > 1)

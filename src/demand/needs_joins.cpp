@@ -273,7 +273,8 @@ void Needs::absorb(Network& network) {
   if (tier_ == Tier::unfused || network.apart) return;
   std::set<TermId> shared;
   for (const Factor& factor : network.factors)
-    if (may_join(factor.value) && !factor.exponential) shared.insert(factor.value.term);
+    if (may_join(factor.value) && !factor.exponential && !stands_beside_function(network, factor.value))
+      shared.insert(factor.value.term);
   std::vector<std::set<TermId>> choices;
   for (const TermId id : shared) choices.push_back({id});
   if (shared.size() > 1) choices.push_back(shared);

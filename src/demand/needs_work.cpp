@@ -31,6 +31,21 @@ bool is_modifier(Function function) {
   }
 }
 
+// What it gives of a sum or a product can not be had from what it gives of the parts.
+bool bends(Function function) {
+  switch (function) {
+    case Function::sigmoid:
+    case Function::silu:
+    case Function::softplus:
+    case Function::tanh:
+    case Function::erf:
+    case Function::erfc:
+    case Function::gelu:
+    case Function::gelu_tanh: return true;
+    default: return false;
+  }
+}
+
 // Two of them, or more, in one slot.
 bool is_packed(Function function) {
   switch (function) {
@@ -239,12 +254,13 @@ const Needs::Root& Needs::root_of(TermId id) {
   if (rooted_[id]) return roots_[id];
   rooted_[id] = true;
   const Term& made = term(id);
-  Root root{id, {}, false, 0};
+  Root root{id, {}, false, false, 0};
   for (uint32_t c = 0; c < made.rank; ++c) root.at.push_back(Form::variable(c));
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   if (scalar) {
     Root only;
     only.transcendental = made.kind == TermKind::call && loops::info(made.function).transcendental_ops > 0;
+    only.bends = made.kind == TermKind::call && bends(made.function);
     only.steps = 1;
     bool one = true;
     for (const Argument& arg : made.args) {
@@ -259,6 +275,7 @@ const Needs::Root& Needs::root_of(TermId id) {
       only.term = inner.term;
       only.at = std::move(at);
       only.transcendental |= inner.transcendental;
+      only.bends |= inner.bends;
       only.steps += inner.steps;
     }
     if (one && only.term != no_term) root = std::move(only);

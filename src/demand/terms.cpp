@@ -223,6 +223,16 @@ void Coordinates::prepare_variables(std::span<const Form* const> forms) {
       return has && atoms_.has_compound(*other) && !atoms_.has_data(*other);
     });
     if (has_digits && !image_of(v)) forms_.push_back(Form::variable(v));
+    // Of 4 h and 6 h, what they are both multiples of.
+    int64_t unit = 0;
+    for (const Form* other : forms)
+      if (other->terms.size() == 1 && other->terms[0].first == v) unit = std::gcd(unit, other->terms[0].second);
+    const auto tells = [&](const Form& other) {
+      return other.terms.size() == 1 && other.terms[0].first == v && unit % other.terms[0].second == 0;
+    };
+    if (std::none_of(forms.begin(), forms.end(), [&](const Form* other) { return tells(*other); }) &&
+        std::none_of(forms_.begin(), forms_.end(), tells))
+      forms_.push_back(atoms_.scaled(Form::variable(v), unit));
   }
 }
 
@@ -381,11 +391,13 @@ bool Terms::may_be_infinite(const Value& value) const {
 }
 
 TermId Terms::add(Term term) {
-  const bool vanishes =
-      term.kind == TermKind::call && (term.function == loops::Function::exp || term.function == loops::Function::exp2);
+  // Exponentials of low numbers vanish, and a truth is a number, whatever it is about.
+  const bool is_finite =
+      term.kind == TermKind::call &&
+      (term.width == DType::boolean || term.function == loops::Function::exp || term.function == loops::Function::exp2);
   term.infinite |= term.kind == TermKind::unknown || term.kind == TermKind::opaque || term.kind == TermKind::stored ||
                    term.kind == TermKind::carried || !std::isfinite(term.number);
-  for (const Argument& arg : term.args) term.infinite |= !vanishes && may_be_infinite(arg.value);
+  for (const Argument& arg : term.args) term.infinite |= !is_finite && may_be_infinite(arg.value);
   for (const Case& one : term.body) term.infinite |= may_be_infinite(one.value);
   const auto repeats = [&](const Value& value) { return value.is_element() && terms_[value.term].may_repeat; };
   for (const Argument& arg : term.args) term.may_repeat |= repeats(arg.value);

@@ -149,7 +149,7 @@ class Coordinates {
   std::optional<Form> of_coordinates(const Form& form) const;
   Form widest(const Form& digit, std::span<const Form* const> forms) const;
   void prepare_atoms(std::span<const Form* const> forms);
-  // Of 4 h and h div 7 the variable is a coordinate.
+  // Of 4 h and h div 7 the variable is a coordinate, of 4 h and 6 h twice the variable.
   void prepare_variables(std::span<const Form* const> forms);
   std::optional<Form> image_of(index::AtomId variable) const;
   Form variable(size_t i) const { return Form::variable(index::AtomId(first_ + i)); }

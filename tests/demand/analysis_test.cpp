@@ -233,6 +233,24 @@ TEST(Operations, FusedNeverExceedsTheSumOfItsParts) {
   EXPECT_LE(a.fused.bytes(), parts);
 }
 
+// Heads that queries have at every 192 and keys at every 256: one number tells both, and all of k is read. Its
+// second halves meet z before the scores.
+TEST(Work, HeadsOfTwoWidths) {
+  const Analysis a = analysis_of(
+      R"(program p(q: f32[8, 24576], k: f32[8, 32768], e: f32[8, 64], z: f32[16384, 16]) -> (y) {
+  n: f32[128, 8, 192] = for h, j, d: if(d < 128, k[j, 256 * h + d | 0], e[j, d - 128 | 0])
+  s: f32[128, 8, 8] = for h, i, j: sum d in 192: q[i, 192 * h + d] * n[h, j, d]
+  t: f32[128, 8] = for h, i: max j in 8: s[h, i, j]
+  g: f32[128, 8, 8] = for h, i, j: exp(s[h, i, j] - t[h, i])
+  o: f32[128, 8, 128] = for h, i, d: sum j in 8: g[h, i, j] * k[j, 256 * h + 128 + d]
+  r: f32[8, 16384] = for i, c: o[c div 128, i, c mod 128]
+  y: f32[8, 16] = for i, f: sum c in 16384: r[i, c] * z[c, f]
+})");
+  for (const Demand& demand : {a.fused, a.floor})
+    EXPECT_EQ(demand.input_bytes, 4 * (8 * (24576 + 32768 + 64) + 16384 * 16));
+  EXPECT_EQ(a.fused.work.total_macs(), 128 * 8 * (8 * 192 + 128 * 16 + 8 * 16));
+}
+
 TEST(Operations, OpaqueOnesAreNamed) {
   const Analysis a = analysis_of("program p(x: f32[100]) -> (v) { (v: f32[8], i: i64[8]) = opaque topk(x, k = 8) }");
   EXPECT_EQ(a.opaque.at("topk"), 1);

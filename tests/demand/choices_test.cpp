@@ -84,6 +84,23 @@ TEST(Choices, AGuardAgainstRowsWithoutAScoreHidesNothing) {
   EXPECT_EQ(a.floor.work.total_macs(), 2 * 4 * 256);
 }
 
+// A truth about infinities is none: what a guard chooses is finite, and so are scores that are made of it.
+TEST(Choices, AGuardedValueIsFinite) {
+  const Analysis a = analysis_of(
+      "program p(q: f32[16, 4], k: f32[16, 4], v: f32[16, 4], r: f32[16, 4], see: bool[16, 16]) -> (y) {\n"
+      "  s: f32[16, 16] = for i, j: sum e in 4: q[i, e] * k[j, e]\n"
+      "  m: f32[16, 16] = for i, j: if(see[i, j], s[i, j], -inf)\n"
+      "  n: bool[16] = for i: or j in 16: m[i, j] != -inf\n"
+      "  a: f32[16, 16] = for i, j: if(n[i], exp(m[i, j]), 0)\n"
+      "  h: f32[16, 4] = for i, d: sum j in 16: a[i, j] * v[j, d]\n"
+      "  t: f32[16, 16] = for i, j: sum e in 4: h[i, e] * k[j, e]\n"
+      "  o: bool[16] = for i: or j in 16: t[i, j] != -inf\n"
+      "  b: f32[16, 16] = for i, j: if(o[i], exp(t[i, j]), 0)\n"
+      "  y: f32[16, 4] = for i, d: sum j in 16: b[i, j] * r[j, d]\n}");
+  EXPECT_EQ(a.floor.input_bytes, 16 * 16 + words * 16 * 4) << "see and r: v may be hidden";
+  EXPECT_EQ(a.floor.work.total_macs(), 16 * 16 * 4);
+}
+
 TEST(Choices, WhatBothSidesNeedIsNeeded) {
   const Analysis a = analysis_of(
       "program p(m: bool[8], x: f32[8, 16], a: f32[16, 4], b: f32[16, 4]) -> (y) {\n"

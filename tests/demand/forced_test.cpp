@@ -104,6 +104,51 @@ TEST(Forced, ChainsThatAreReadAreMade) {
             8 * 64.0 * 64 * 2);
 }
 
+// x sigmoid(x) is one function of x: what x is made of is no factor of it.
+TEST(Forced, GatesInBothSpellings) {
+  for (const char* gate : {"g[i, k] * sigmoid(g[i, k])", "silu(g[i, k])"}) {
+    const std::string text = R"(program p(x: f32[64, 32], u: f32[32, 128], v: f32[32, 128], w: f32[128, 32]) -> (y) {
+  g: f32[64, 128] = for i, k: sum d in 32: x[i, d] * u[d, k]
+  a: f32[64, 128] = for i, k: )" +
+                             std::string(gate) +
+                             R"(
+  h: f32[64, 128] = for i, k: sum d in 32: x[i, d] * v[d, k]
+  y: f32[64, 32] = for i, e: sum k in 128: a[i, k] * h[i, k] * w[k, e]
+})";
+    EXPECT_EQ(floor_macs(text), 3 * 64.0 * 32 * 128) << gate;
+  }
+}
+
+// p + gate(p v) w: the gate has nothing in common with what is added to it.
+TEST(Forced, GatesBesideWhatTheyAreMadeOf) {
+  for (const char* gate : {"g[i, k] * sigmoid(g[i, k])", "silu(g[i, k])"}) {
+    const std::string text = R"(program p(x: f32[64, 32], u: f32[32, 32], v: f32[32, 16], w: f32[16, 32]) -> (y) {
+  a: f32[64, 32] = for i, e: tanh(x[i, e])
+  p: f32[64, 32] = for i, e: sum d in 32: a[i, d] * u[d, e]
+  g: f32[64, 16] = for i, k: sum e in 32: p[i, e] * v[e, k]
+  b: f32[64, 16] = for i, k: )" +
+                             std::string(gate) +
+                             R"(
+  t: f32[64, 32] = for i, e: sum k in 16: b[i, k] * w[k, e]
+  y: f32[64, 32] = for i, e: p[i, e] + t[i, e]
+})";
+    EXPECT_EQ(floor_macs(text), 64.0 * 32 * (32 + 16 + 16)) << gate;
+  }
+}
+
+// What joined a sum is made even if that sum is taken apart: values of heads, x v, then b z of each, then the last.
+TEST(Forced, SumsThatJoinedAreMade) {
+  EXPECT_EQ(floor_macs(R"(program p(a: f32[4, 64, 64], x: f32[64, 32], v: f32[32, 32], w: f32[32, 32]) -> (y) {
+  z: f32[64, 32] = for j, c: sum k in 32: x[j, k] * v[k, c]
+  b: f32[4, 64, 64] = for h, i, j: tanh(a[h, i, j])
+  o: f32[4, 64, 8] = for h, i, d: sum j in 64: b[h, i, j] * z[j, 8 * h + d]
+  u: f32[64, 32] = for i, c: o[c div 8, i, c mod 8]
+  t: f32[64, 32] = for i, e: sum c in 32: u[i, c] * w[c, e]
+  y: f32[64, 32] = for i, e: tanh(t[i, e])
+})"),
+            2 * 64.0 * 32 * 32 + 4 * 64 * 64 * 8);
+}
+
 // ---- decays: exp(g (i - j)) is a product of two, and so is exp of a sum from j to i ----
 
 constexpr double chunked = 256.0 * 8 * 2 * 16;  // states of 8 by 8, or blocks of 16 rows

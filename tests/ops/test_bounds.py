@@ -201,6 +201,7 @@ BYTES = {
     "update in place": (update_cache, (f32(4, 1024, 64), f32(4, 64)), 4 * 2 * 4 * 64),
     "convolution weights": (nn.Conv2d(4, 8, 3, bias=False), (f32(1, 4, 8, 8),), 4 * (256 + 288 + 8 * 36)),
     "expand and copy": (lambda x: x.expand(8, 64).contiguous() * 2, (f32(1, 64),), 4 * (64 + 8 * 64)),
+    "returned copy of repeated rows": (lambda x: x.expand(8, 64).contiguous(), (f32(1, 64),), 4 * (64 + 8 * 64)),
     "minimum of two": (lambda x, y: torch.min(x, y), (f32(64, 64), f32(64, 64)), 4 * 3 * 64 * 64),
     "returned view": (lambda x: x.transpose(0, 1), (f32(64, 64),), 0),
     "tied weights": (

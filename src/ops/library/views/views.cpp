@@ -241,6 +241,13 @@ void define_broadcast_tensors(OpCall& c) {
   for (const SymbolicTensor& tensor : tensors) c.add_result(c.lowering().expand(tensor, shape));
 }
 
+// What has more elements than its storage repeats some, and is copied; memory in another order is not told apart.
+void define_contiguous(OpCall& c) {
+  const SymbolicTensor tensor = c.tensor("self");
+  const bool repeats = tensor.size() > c.lowering().whole(tensor).size();
+  c.add_result(repeats ? c.lowering().copy(tensor) : tensor);
+}
+
 void define_meshgrid(OpCall& c) {
   Lowering& l = c.lowering();
   const std::vector<SymbolicTensor> tensors = c.tensors("tensors");
@@ -346,8 +353,9 @@ void register_views(Registry& r) {
   r.add("unfold", "self, dimension, size, step", define_unfold, {"unfold_copy"});
   r.add("as_strided", "self, size, stride, storage_offset",
         [](OpCall& c) { c.add_result(strided(c, c.tensor("self"))); }, {"as_strided_copy", "as_strided_"});
+  r.add("contiguous", "self, memory_format", define_contiguous);
   r.add("detach", "self", [](OpCall& c) { c.add_result(c.tensor("self")); },
-        {"alias", "lift", "lift_fresh", "contiguous", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
+        {"alias", "lift", "lift_fresh", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
          "requires_grad_", "data"});
 }
 
