@@ -85,8 +85,7 @@ struct Strip {
   int64_t last_lo = 0, last_hi = 0;  // in the last row
   int64_t lo_step = 0, hi_step = 0;  // if there are two rows
 
-  bool takes(const Run& run) const {
-    constexpr int64_t greatest_step = 4;
+  bool takes(const Run& run, int64_t greatest_step) const {
     const int64_t by_lo = run.lo - last_lo, by_hi = run.hi - last_hi;
     if (run.number != number) return false;
     if (first < last) return by_lo == lo_step && by_hi == hi_step;
@@ -114,14 +113,16 @@ struct Strip {
 };
 
 // A matrix as strips; nothing if there are too many.
-std::optional<std::vector<Strip>> strips_of(std::span<const Row> rows, size_t most) {
+std::optional<std::vector<Strip>> strips_of(std::span<const Row> rows, int64_t columns, size_t most) {
+  // In a small one equal numbers may lie in a line by chance.
+  const int64_t greatest_step = int64_t(rows.size()) * columns <= few_elements ? 0 : 4;
   std::vector<Strip> done, open, next;
   for (size_t i = 0; i < rows.size(); ++i) {
     next.clear();
     for (const Run& run : rows[i]) {
       Strip* best = nullptr;
       for (Strip& strip : open)
-        if (strip.last + 1 == int64_t(i) && strip.takes(run) &&
+        if (strip.last + 1 == int64_t(i) && strip.takes(run, greatest_step) &&
             (best == nullptr || std::abs(run.lo - strip.last_lo) + std::abs(run.hi - strip.last_hi) <
                                     std::abs(run.lo - best->last_lo) + std::abs(run.hi - best->last_hi)))
           best = &strip;
@@ -226,9 +227,9 @@ class Shapes {
     return cases;
   }
 
-  static std::optional<Cases> matrix_of(std::span<const Row> rows, const std::vector<Range>& box, size_t most,
-                                        const Atoms& atoms) {
-    const auto strips = strips_of(rows, most);
+  std::optional<Cases> matrix_of(std::span<const Row> rows, const std::vector<Range>& box, size_t most,
+                                 const Atoms& atoms) const {
+    const auto strips = strips_of(rows, columns_, most);
     if (!strips) return std::nullopt;
     Cases cases;
     for (const Strip& strip : *strips) cases.push_back({strip.region(box, atoms), Value::of(strip.number)});

@@ -153,24 +153,24 @@ double Needs::Orders::borne(const Steps& steps, const Triangle& in, const Bearin
 
 std::vector<Needs::Orders::Coordinate> Needs::Orders::coordinates() const {
   std::vector<Coordinate> list;
-  const auto add = [&](const Form& form) {
-    list.push_back({variables_of(form), needs.atoms_.range(form, network.region.box)});
+  const auto add = [&](const Form& form, size_t of) {
+    list.push_back({variables_of(form), needs.atoms_.range(form, network.region.box), of});
   };
   for (const size_t i : by_rows) {
-    if (factor(i).value.is_position()) add(factor(i).value.form);
-    for (const Form& form : factor(i).value.at) add(form);
+    if (factor(i).value.is_position()) add(factor(i).value.form, size_t(1) << i);
+    for (const Form& form : factor(i).value.at) add(form, size_t(1) << i);
   }
-  for (const Form& form : needs.results_of(network)) add(form);
+  for (const Form& form : needs.results_of(network)) add(form, 0);
   return list;
 }
 
 double Needs::Orders::least_beside(const std::vector<std::vector<Coordinate>>& all_pieces, size_t self) {
   const std::vector<Coordinate>& own = all_pieces[self];
   const auto may_meet = [&](const Step& step, const std::vector<Coordinate>& other) {
-    for (size_t c = 0; c < own.size(); ++c)
-      if (step.told && (own[c].variables & ~step.variables) == 0 &&
-          (own[c].range.hi < other[c].range.lo || other[c].range.hi < own[c].range.lo))
-        return false;
+    for (size_t c = 0; c < own.size(); ++c) {
+      const bool tells = step.told ? (own[c].variables & ~step.variables) == 0 : (own[c].factor & step.from) != 0;
+      if (tells && (own[c].range.hi < other[c].range.lo || other[c].range.hi < own[c].range.lo)) return false;
+    }
     return true;
   };
   double fewest = INFINITY;
@@ -196,6 +196,12 @@ std::vector<double> Needs::least_as_pieces(const std::vector<const Network*>& ne
     uint64_t data_variables = 0;
     inner.push_back(factors_inside(*networks[i], data_variables));
     if (inner[i].size() < 3 || inner[i].size() > most_factors_of_pieces) continue;
+    // Products of windows and digits repeat in ways of their own.
+    const bool plain = std::all_of(inner[i].begin(), inner[i].end(), [&](size_t f) {
+      const Value& value = networks[i]->factors[f].value;
+      return is_plain(value.is_position() ? std::vector<Form>{value.form} : value.at);
+    });
+    if (!plain) continue;
     std::vector<int64_t> key{int64_t(networks[i]->owner)};
     for (const size_t f : inner[i]) {
       const Value& value = networks[i]->factors[f].value;

@@ -15,6 +15,7 @@ struct Needs::Orders {
     double products = 0;
     uint64_t variables = 0;
     bool told = true;
+    size_t from = 0;  // if not: the factors whose elements tell it, if they do
   };
   using Steps = std::vector<Step>;
   Needs& needs;
@@ -131,7 +132,7 @@ struct Needs::Orders {
       } else if (const auto mapped = index::image(network.region, forms, needs.atoms_); !mapped.empty()) {
         products = needs.count(mapped);
       }
-      if (products < step.products) step = {products, 0, false};
+      if (products < step.products) step = {products, 0, false, a | b};
     }
     step = rows_before(a, b, step);
     const double half = std::ceil(step.products / 2);
@@ -360,6 +361,7 @@ struct Needs::Orders {
   struct Coordinate {
     uint64_t variables = 0;
     Range range;
+    size_t factor = 0;  // as a set of one; none for results
   };
   std::vector<Coordinate> coordinates() const;
   double least_beside(const std::vector<std::vector<Coordinate>>& all_pieces, size_t self);
