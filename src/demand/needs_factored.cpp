@@ -74,6 +74,16 @@ bool Needs::are_made_for(const std::set<TermId>& parts, TermId sum) const {
   return std::all_of(parts.begin(), parts.end(), [&](TermId part) { return uses_[part] == uses[part]; });
 }
 
+// Whether two of them are elements of one term, and some of these the same.
+bool Needs::have_common_elements(const std::vector<Value>& values, const Region& region) {
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (values[i].term == values[j].term && have_elements_in_common(index::image(region, values[i].at, atoms_),
+                                                                      index::image(region, values[j].at, atoms_)))
+        return true;
+  return false;
+}
+
 // Takes the factor that all chains have in common out of them, if that takes fewer products.
 void Needs::factor_out(TermId id) {
   constexpr size_t most_chains = 8;
@@ -92,8 +102,8 @@ void Needs::factor_out(TermId id) {
     values.push_back(arg.value);
     parts.insert(arg.value.term);
   }
-  if (values.size() < 2 || values.size() > most_chains || parts.size() != values.size() || !are_made_for(parts, id))
-    return;
+  if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, id)) return;
+  if (parts.size() < values.size() && have_common_elements(values, region)) return;
   std::vector<Chain> chains;
   for (const Value& value : values) {
     auto chain = chain_of(value, region, parts);
