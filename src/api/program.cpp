@@ -96,11 +96,10 @@ Result<Program> retype(const Program& program, const std::string& rule) {
         !is_float(*to))
       return Error{ErrorCode::usage,
                    fmt::format("'{}' does not name two float types", rule),
-                   "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
+                   "write f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
                    {}};
     if (*from == *to)
-      return Error{
-          ErrorCode::usage, fmt::format("'{}' changes nothing", rule), "write --retype f32=bf16, for example", {}};
+      return Error{ErrorCode::usage, fmt::format("'{}' changes nothing", rule), "write f32=bf16, for example", {}};
     auto state = std::make_shared<Program::State>(*program.state_);
     for (loops::Array& array : state->lowered.program.arrays)
       if (array.dtype == *from) array.dtype = *to;

@@ -415,8 +415,8 @@ def test_imported_programs_are_canonical_text(path: Path) -> None:
     ("options", "words"),
     [
         (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
-        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
-        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
+        (["--retype", "f16=bf16"], "retype f16=bf16 changes nothing: the program has no f16 tensors"),
+        (["--values"], "values changes nothing: the program file carries no values of integer inputs"),
     ],
 )
 def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:
