@@ -10,6 +10,8 @@ namespace lightline {
 // Bytes of the first character of a text; 0 where it is a control character or no UTF-8.
 size_t printable_bytes(std::string_view text);
 
+size_t utf8_bytes(std::string_view text);  // how many of its first bytes are UTF-8
+
 std::string escaped(std::string_view text);                   // all of it
 std::string shown(std::string_view text, size_t limit = 80);  // long text is cut
 

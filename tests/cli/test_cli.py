@@ -352,8 +352,8 @@ def test_emit_refuses_bad_schedules(tmp_path: Path) -> None:
     schedule = tmp_path / "bad"
     cases = {
         "schedule matmul {\n  kernel {\n    c: for i, j, q\n  }\n}\n": ":3:18: error: ",
-        "schedule matmul {\n  kernel {\n    c: for i, j\n  }\n}\n": ": error: 'c' needs a loop over",
-        "schedule matmul {\n  kernel {\n    c: for k, i, j\n  }\n}\n": ": error: 'c' has an order of loops that",
+        "schedule matmul {\n  kernel {\n    c: for i, j\n  }\n}\n": ":3:5: error: 'c' needs a loop over",
+        "schedule matmul {\n  kernel {\n    c: for k, i, j\n  }\n}\n": ":3:5: error: 'c' has an order of loops that",
     }
     for text, message in cases.items():
         schedule.write_text(text)

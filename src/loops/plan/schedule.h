@@ -66,6 +66,7 @@ struct ScheduledKernel {
   KernelKind kind = KernelKind::loops;
   StatementId inside = none;                   // the repeat whose block it belongs to
   std::vector<ScheduledStatement> statements;  // in the order they run
+  TextPlace place;
   bool operator==(const ScheduledKernel&) const = default;
 };
 

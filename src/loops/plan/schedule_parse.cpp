@@ -155,8 +155,7 @@ class ScheduleParser {
   void parse_kernels(StatementId inside) {
     if (++nesting_ > 64) fail(ErrorCode::limit, "repeats are nested more than 64 deep");
     while (!lexer_.is("}")) {
-      ScheduledKernel kernel;
-      kernel.inside = inside;
+      ScheduledKernel kernel{.inside = inside, .place = text_place()};
       if (accept("repeat")) {
         kernel.kind = KernelKind::repeat;
         kernel.statements.push_back({.place = text_place()});

@@ -82,7 +82,11 @@ class ScheduleVerifier {
     std::vector<StatementId> open;
     for (size_t k = 0; k < schedule_.kernels.size(); ++k) {
       const ScheduledKernel& kernel = schedule_.kernels[k];
-      if (kernel.statements.empty()) return Error{ErrorCode::range, "a kernel has no statements", "", {}};
+      if (kernel.statements.empty())
+        return Error{ErrorCode::range,
+                     "a kernel has no statements",
+                     "leave it out",
+                     {"", kernel.place.line, kernel.place.column}};
       while (!open.empty() && open.back() != kernel.inside) open.pop_back();
       for (size_t place = 0; place < kernel.statements.size(); ++place) {
         const StatementId id = kernel.statements[place].statement;
