@@ -26,7 +26,7 @@ Status analyze_program(const Result<api::Program>& program, const std::string& c
   for (const machine::Machine& machine : machines) {
     LL_TRY(const std::string text,
            options.json || lines ? analysis.json(machine, carried, !lines) : analysis.text(machine));
-    print(text);
+    options.json || lines ? print(text) : print_lines(text);
     if (!options.json && !lines && machines.size() > 1) print("\n");
   }
   return Ok{};

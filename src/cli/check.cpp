@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "base/shown.h"
 #include "cli/cli.h"
 
 namespace lightline::cli {
@@ -19,9 +18,10 @@ int check_file(const std::string& path, bool quiet) {
   const auto program = api::load(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
   if (quiet) return exit_ok;
-  print(fmt::format("{}: ok, program {} with {}, {} and {}\n", escaped(source->name), program->loops().name,
-                    count(program->loops().inputs.size(), "input"), count(program->loops().outputs.size(), "output"),
-                    count(program->loops().statements.size(), "statement")));
+  print_line(fmt::format("{}: ok, program {} with {}, {} and {}", source->name, program->loops().name,
+                         count(program->loops().inputs.size(), "input"),
+                         count(program->loops().outputs.size(), "output"),
+                         count(program->loops().statements.size(), "statement")));
   return exit_ok;
 }
 
@@ -33,7 +33,7 @@ int check_corpus(const std::string& path, const std::string& form, bool quiet) {
     if (program.ok()) {
       ++good;
       if (!quiet)
-        print(fmt::format("{}: ok, {}\n", escaped(entry.name), count(program->loops().statements.size(), "statement")));
+        print_line(fmt::format("{}: ok, {}", entry.name, count(program->loops().statements.size(), "statement")));
     } else {
       ++bad;
       report_error(in_corpus(program.error(), path, entry));
@@ -41,7 +41,7 @@ int check_corpus(const std::string& path, const std::string& form, bool quiet) {
     return Ok{};
   });
   if (!status.ok()) return report_error(status.error());
-  print(fmt::format("{}: {} of {} programs verify\n", escaped(path), good, good + bad));
+  print_line(fmt::format("{}: {} of {} programs verify", path, good, good + bad));
   return bad == 0 ? exit_ok : exit_negative;
 }
 

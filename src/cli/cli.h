@@ -39,7 +39,10 @@ void add_arch(Command& root);
 void add_completion(Command& root, const CommandLine& line);
 
 // ---- terminal.cpp ----
-void print(std::string_view text);
+void print(std::string_view text);  // as it is
+// For people: what a terminal may obey is escaped.
+void print_line(std::string_view line);
+void print_lines(std::string_view text);
 void note(std::string_view text);  // in one line
 void note(const Error& error);
 // Prints an error, with the line it points at where `text` is the source it talks about; gives the exit code for it.

@@ -24,7 +24,8 @@ int write_lines(const std::string& path, const std::string& lines) {
 }
 
 void print_stats(const report::ImportStats& stats, const std::string& name, const ImportOptions& options) {
-  print(options.json ? report::to_json(stats, name, options.form) : report::to_text(stats, name, options.form));
+  options.json ? print(report::to_json(stats, name, options.form))
+               : print_lines(report::to_text(stats, name, options.form));
 }
 
 int import_corpus(const ImportOptions& options) {

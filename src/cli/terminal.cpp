@@ -74,6 +74,16 @@ void replace_first(std::string& text, std::string_view from, std::string_view to
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void print_line(std::string_view line) { print(escaped(line) + "\n"); }
+
+void print_lines(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    print_line(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 void note(std::string_view text) { std::fputs(fmt::format("note: {}\n", escaped(text)).c_str(), stderr); }
 
 void note(const Error& error) { std::fputs(fmt::format("note: {}\n", to_string(error)).c_str(), stderr); }

@@ -379,3 +379,10 @@ def test_a_name_does_not_break_a_message(tmp_path: Path) -> None:
     Path(os.fsdecode(name)).write_text(ADD)
     done = subprocess.run([BINARY, "check", name], capture_output=True, timeout=120, check=False)
     assert done.stdout.decode().startswith(f"{shown}: ok, ")
+
+
+def test_tables_escape_what_a_terminal_obeys(tmp_path: Path) -> None:
+    program = tmp_path / "program.lir"
+    program.write_text('program p(x: f32[2]) -> (y) {\n  @ "a\x1b[31m\x9b"\n  y: f32[2] = for i: x[i] * 2\n}\n')
+    shown = lightline("analyze", program).stdout
+    assert "a\\x1b[31m\\xc2\\x9b  " in shown and "\x1b" not in shown
