@@ -34,7 +34,7 @@ int import_corpus(const ImportOptions& options) {
   Progress progress("importing");
   const auto visit = [&](const api::CorpusEntry& entry) -> Status {
     auto program = api::import({entry.name, entry.program}, form_of(options.form));
-    if (!program.ok()) program.error() = in_corpus(std::move(program).error(), options.file, entry);
+    if (!program.ok()) program.error() = in_corpus(program.error(), options.file, entry);
     const auto imported = program.ok() ? report::Imported(program->lowered()) : report::Imported(program.error());
     stats.add(entry, imported);
     progress.step(fmt::format("{} programs", stats.programs));
