@@ -18,7 +18,11 @@ from unittest import mock
 
 
 class SourceError(Exception):
-    """The source can not be captured; the message says what is missing and what to do."""
+    """The source can not be captured; the message says what is missing, and it or the hint what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 @dataclass
@@ -246,7 +250,10 @@ def load_function(source: str, fake: bool, seed: int) -> Program:
         module = importlib.import_module(module_name)
     except ImportError as error:
         if f"{module_name}.".startswith(f"{error.name}."):
-            raise SourceError(f"there is no module '{error.name}' in this folder or on Python's path") from error
+            raise SourceError(
+                f"there is no module '{error.name}' in this folder or on Python's path",
+                "go to the folder of the module, or set PYTHONPATH to it",
+            ) from error
         raise SourceError(f"can not import '{module_name}': {error}") from error
     finally:
         sys.path.pop(0)

@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         run(parser.parse_args(arguments))
     except sources.SourceError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error}" + (f"\n  hint: {error.hint}" if error.hint else ""), file=sys.stderr)
         return 2
     return 0
 

@@ -27,7 +27,7 @@ Result<std::vector<machine::Machine>> named_machines(const std::string& arch) {
       return Error{ErrorCode::usage, fmt::format("a name is missing in '{}'", shown(arch)), "write H200,B200", {}};
     LL_TRY(machine::Machine found, machine::find_machine(name));
     if (!descriptions.insert(machine::to_toml(found)).second)
-      return Error{ErrorCode::usage, fmt::format("the machine '{}' is there twice", shown(name)), "", {}};
+      return Error{ErrorCode::usage, fmt::format("the machine '{}' is there twice", shown(name)), "name each once", {}};
     machines.push_back(std::move(found));
     from = comma + 1;
   }
@@ -112,12 +112,12 @@ std::vector<std::string> effects_of(const AnalyzeOptions& options, const Program
     const auto from = dtype_from_name(options.retype.substr(0, options.retype.find('=')));
     const bool changes =
         std::ranges::any_of(before.loops().arrays, [&](const loops::Array& array) { return array.dtype == from; });
-    notes.push_back(changes ? fmt::format("the program is priced as if written with {}", options.retype)
-                            : fmt::format("--retype {} changes nothing: the program has no {} tensors", options.retype,
-                                          name(*from)));
+    notes.push_back(
+        changes ? fmt::format("the program is priced as if written with {}", options.retype)
+                : fmt::format("retype {} changes nothing: the program has no {} tensors", options.retype, name(*from)));
   }
   if (options.rely_on_values && !relied.has_examples && !relied.leaves_examples)
-    notes.emplace_back("--values changes nothing: the program file carries no values of integer inputs");
+    notes.emplace_back("values changes nothing: the program file carries no values of integer inputs");
   return notes;
 }
 

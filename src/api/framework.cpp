@@ -15,6 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// docs/processes.md lists the limits of what we start.
+constexpr double framework_seconds = 3600, check_seconds = 60;
+constexpr uint64_t words_kept = 1 << 20;
+
 // The file that holds this code: the command, or liblightline.so in some other program.
 fs::path own_file() {
   Dl_info info;
@@ -48,12 +52,26 @@ Python choose_python(const fs::path& clone) {
   return {"python3", "install python3, or set LIGHTLINE_PYTHON to a Python that works"};
 }
 
-std::string last_words(const ProcessResult& result) {
-  const std::string& text = result.errors.empty() ? result.output : result.errors;
-  const size_t before = text.find_last_of('\n', text.size() < 2 ? 0 : text.size() - 2);
-  std::string line = text.substr(before == std::string::npos ? 0 : before + 1);
-  while (line.ends_with('\n')) line.pop_back();
+// Takes the last line of a text away.
+std::string take_last_line(std::string& text) {
+  while (text.ends_with('\n')) text.pop_back();
+  const size_t start = text.rfind('\n') + 1;
+  std::string line = text.substr(start);
+  text.resize(start);
   return line;
+}
+
+struct LastWords {
+  std::string message;
+  std::string hint;  // our own package gives one
+};
+
+LastWords last_words(const ProcessResult& result) {
+  constexpr std::string_view hint = "  hint: ";
+  std::string text = result.errors.empty() ? result.output : result.errors;
+  LastWords words{take_last_line(text), ""};
+  if (words.message.starts_with(hint)) words = {take_last_line(text), words.message.substr(hint.size())};
+  return words;
 }
 
 // Does nothing in it: a Python that can not do that is broken.
@@ -62,22 +80,32 @@ Status check_python(const Python& python) {
     return Error{
         ErrorCode::unsupported, fmt::format("Python '{}' does not work: {}", python.command, how), python.remedy, {}};
   };
-  const auto result = run_process({python.command, "-c", "pass"});
+  const auto result =
+      run_process({python.command, "-c", "pass"}, {.seconds = check_seconds, .output_bytes = words_kept});
   if (!result.ok()) return Error{ErrorCode::unsupported, result.error().message, python.remedy, {}};
   if (result->succeeded()) return Ok{};
+  if (result->limit == ProcessLimit::time)
+    return broken(fmt::format("asked to do nothing, it was ended after {} s", check_seconds));
+  if (result->limit == ProcessLimit::output)
+    return broken(fmt::format("asked to do nothing, it wrote more than {} bytes", words_kept));
   if (result->signal != 0) return broken("it was ended by signal " + signal_name(result->signal));
-  const std::string words = last_words(*result);
+  const std::string words = last_words(*result).message;
   return broken(words.empty() ? fmt::format("it ended with exit status {}", result->exit_status) : shown(words, 500));
 }
 
 Error framework_error(const ProcessResult& result, const Python& python, const std::string& file) {
+  if (result.limit == ProcessLimit::time)
+    return {ErrorCode::limit,
+            fmt::format("the framework was ended after {} s", framework_seconds),
+            "use a smaller program",
+            {file}};
   if (result.signal != 0)
     return {ErrorCode::limit,
             "the framework was ended by signal " + signal_name(result.signal),
             "run it again, with more memory or a smaller program",
             {file}};
-  std::string message = last_words(result);
-  if (message.starts_with("error: ")) return {ErrorCode::parse, shown(message.substr(7), 500), "", {file}};
+  const auto [message, hint] = last_words(result);
+  if (message.starts_with("error: ")) return {ErrorCode::parse, shown(message.substr(7), 500), hint, {file}};
   if (Status works = check_python(python); !works.ok()) return std::move(works).error();
   if (message.find("No module named lightline") != std::string::npos ||
       message.find("No module named 'lightline") != std::string::npos)
@@ -94,7 +122,7 @@ Error framework_error(const ProcessResult& result, const Python& python, const s
 
 Status run_framework(std::vector<std::string> arguments, const std::string& file) {
   const fs::path clone = clone_folder();
-  ProcessOptions process{.output_bytes = 256 << 20, .cut_output = true};
+  ProcessOptions process{.seconds = framework_seconds, .output_bytes = words_kept, .cut_output = true};
   if (!clone.empty()) {
     const char* before = std::getenv("PYTHONPATH");
     const std::string path = (clone / "python").string() + (before != nullptr ? std::string(":") + before : "");

@@ -197,8 +197,8 @@ class Gatherer {
       names.push_back(program_.arrays[id].name);
       all += (all.empty() ? "its inputs are " : ", ") + names.back();
     }
-    const std::string guess = nearest(name, names);
-    return guess.empty() ? all : "did you mean '" + guess + "'?";
+    const std::string guess = did_you_mean(name, names);
+    return guess.empty() ? all : guess;
   }
 
   Status place(size_t which, Tensor tensor, const std::string& source) {

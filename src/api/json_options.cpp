@@ -73,10 +73,9 @@ class Members {
     for (const auto& [name, value] : json_.items()) {
       if (asked_.contains(name)) continue;
       if (has_zero(name)) fail("the name of an option holds a zero character", "");
-      const std::string guess = nearest(name, {asked_.begin(), asked_.end()});
-      fail(fmt::format("there is no option '{}'", name), guess.empty()
-                                                             ? fmt::format("there are {}", fmt::join(asked_, ", "))
-                                                             : fmt::format("did you mean '{}'?", guess));
+      const std::string guess = did_you_mean(name, {asked_.begin(), asked_.end()});
+      fail(fmt::format("there is no option '{}'", name),
+           guess.empty() ? fmt::format("there are {}", fmt::join(asked_, ", ")) : guess);
     }
     std::ranges::sort(names_);
     if (const auto twice = std::ranges::adjacent_find(names_); twice != names_.end())

@@ -4,7 +4,8 @@
  * Every function that can fail gives a lightline_status and, where `error` is not NULL and the status is not
  * LIGHTLINE_OK, a text in *error as the command prints it. Texts and handles belong to the caller: lightline_free_text
  * for texts, the function named after a handle for the handle. Strings are UTF-8. Handles never change, so that any
- * number of threads may use one. */
+ * number of threads may use one. Where memory runs out the call fails, but for one place: within the libraries that
+ * parse and write JSON and TOML (options, reports, machines) the process ends. */
 #ifndef LIGHTLINE_H
 #define LIGHTLINE_H
 

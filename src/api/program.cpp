@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/guard.h"
 #include "base/file.h"
+#include "base/shown.h"
 #include "frontend/fx/samples.h"
 #include "loops/emit_c/emit_c.h"
 #include "loops/ir/parse.h"
@@ -31,6 +34,17 @@ bool starts_as_loops(std::string_view text) {
   return at < text.size() && text.substr(at).starts_with("program ");
 }
 
+// Programs but archives are text, and what is printed of them is UTF-8.
+Status check_text(const Source& source) {
+  const std::string_view text = source.text;
+  if (text.starts_with("PK")) return Ok{};
+  const size_t at = utf8_bytes(text);
+  if (at == text.size()) return Ok{};
+  const std::string_view before = text.substr(0, at);
+  const int line = 1 + int(std::ranges::count(before, '\n')), column = int(at - before.rfind('\n'));
+  return Error{ErrorCode::parse, "the text is not UTF-8", "save it as UTF-8", {source.name, line, column}};
+}
+
 }  // namespace
 
 Result<Source> read_source(const std::string& path) {
@@ -49,6 +63,7 @@ Result<Source> read_standard_input() {
 
 Result<Program> load(const Source& source) {
   return guarded([&]() -> Result<Program> {
+    LL_DO(check_text(source));
     if (frontend::is_foreign(source.text)) return import(source, ExportForm::training);
     auto state = std::make_shared<Program::State>();
     state->file = source.name;
@@ -63,6 +78,7 @@ Result<Program> load(const Source& source) {
 
 Result<Program> import(const Source& source, ExportForm form) {
   return guarded([&]() -> Result<Program> {
+    LL_DO(check_text(source));
     if (starts_as_loops(source.text))
       return Error{
           ErrorCode::usage, "this is a loop program already", "see lightline check and lightline fmt", {source.name}};
@@ -96,11 +112,10 @@ Result<Program> retype(const Program& program, const std::string& rule) {
         !is_float(*to))
       return Error{ErrorCode::usage,
                    fmt::format("'{}' does not name two float types", rule),
-                   "write --retype f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
+                   "write f32=bf16; both of f32 f16 bf16 f8e4m3 f8e5m2 f4e2m1",
                    {}};
     if (*from == *to)
-      return Error{
-          ErrorCode::usage, fmt::format("'{}' changes nothing", rule), "write --retype f32=bf16, for example", {}};
+      return Error{ErrorCode::usage, fmt::format("'{}' changes nothing", rule), "write f32=bf16, for example", {}};
     auto state = std::make_shared<Program::State>(*program.state_);
     for (loops::Array& array : state->lowered.program.arrays)
       if (array.dtype == *from) array.dtype = *to;
@@ -142,6 +157,7 @@ Result<std::string> plan_text_of(const Program& program) {
 
 Result<std::string> formatted(const Source& source) {
   return guarded([&]() -> Result<std::string> {
+    LL_DO(check_text(source));
     LL_TRY(const loops::Program program, loops::parse(source.text, source.name));
     return loops::print(program);
   });

@@ -23,7 +23,8 @@ double now_ms() {
 Result<RunResult> run(const Program& program, const std::vector<Tensor>& inputs, const RunOptions& options) {
   return guarded([&]() -> Result<RunResult> {
     if (options.threads && options.backend != Backend::c)
-      return Error{ErrorCode::usage, "threads are for the backend c; the interpreter uses one", "", {}};
+      return Error{
+          ErrorCode::usage, "threads are for the backend c; the interpreter uses one", "choose the backend c", {}};
     const int threads = options.threads.value_or(0);
     RunResult result;
     std::optional<loops::CompiledPrograms> compiled;

@@ -34,7 +34,10 @@ Status check_source(const std::string& file) {
   if (is_named_as_source || file_exists(file) || colon == std::string::npos) {
     LL_DO(check_readable(file));
     if (is_named_as_source) return Ok{};
-    return unfit(file, "this is no model.py, module:function, definition.json or folder of a GraphNet sample");
+    return Error{ErrorCode::usage,
+                 "this is no model.py, module:function, definition.json or folder of a GraphNet sample",
+                 "name what the program was made from: there is a framework to compare with",
+                 {file}};
   }
   if (is_module_name(std::string_view(file).substr(0, colon))) return Ok{};
   return Error{ErrorCode::usage,

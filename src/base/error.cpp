@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/internal_error.h"
+#include "base/shown.h"
 
 namespace lightline {
 
@@ -31,20 +32,10 @@ namespace {
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// A terminal obeys control bytes; those that lay out a text stay.
-std::string harmless(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const bool is_control = (uint8_t(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
-    result += is_control ? fmt::format("\\x{:02x}", uint8_t(c)) : std::string(1, c);
-  }
-  return result;
-}
-
 // Errors quote what they are about, which may be as long as the input: the middle of a long text is left out.
 std::string shortened(const std::string& given) {
   constexpr size_t most = 2000, kept_at_end = 500;
-  const std::string text = harmless(given);
+  const std::string text = escaped(given);
   if (text.size() <= most) return text;
   size_t head = most - kept_at_end, tail = text.size() - kept_at_end;
   while (head > 0 && is_inside_character(text[head])) --head;

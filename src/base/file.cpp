@@ -100,12 +100,12 @@ Status read_pieces(const Input& input, const Sink& piece) {
   return status;
 }
 
-// Appends to `content`; `expected` is its size where that is known.
+// Appends to `content`; `expected` is what is stored of it, where that is known: too much is refused before it is read.
 Sink collect(std::string& content, Limits limits, uint64_t expected = 0) {
   return [&content, limits, expected](std::string_view piece) -> Status {
     const bool is_archive = (content.empty() ? piece : content).starts_with("PK");
     const uint64_t limit = is_archive ? limits.archive : limits.other;
-    if (piece.size() > limit - content.size()) return too_large(limit, limits.archive > limit);
+    if (expected > limit || piece.size() > limit - content.size()) return too_large(limit, limits.archive > limit);
     if (content.empty()) content.reserve(size_t(std::min(limit, std::max<uint64_t>(expected, piece.size()))));
     content.append(piece);
     return Ok{};

@@ -1,5 +1,7 @@
 #include "base/nearest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -31,18 +33,18 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 64) return "";
   std::string best;
-  size_t least = word.size() < 4 ? 2 : 3;  // at this many edits it is another word
+  size_t least = word.size() < 6 ? 1 : 2;  // at more edits it is another word
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(lower_case(word), lower_case(candidate));
-    if (distance < least) {
-      best = candidate;
-      least = distance;
-    }
+    if (distance > least) continue;
+    if (distance < least) best.clear();
+    least = distance;
+    best += fmt::format("{}'{}'", best.empty() ? "" : " or ", candidate);
   }
-  return best;
+  return best.empty() ? "" : fmt::format("did you mean {}?", best);
 }
 
 }  // namespace lightline

@@ -7,8 +7,9 @@
 
 namespace lightline {
 
-// The candidate within two edits (one for short words) of a mistyped word, ignoring case, or "".
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+// "did you mean 'H20' or 'H200'?": the candidates nearest to a mistyped word, ignoring case, which are within two edits
+// (one for short words), or "".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 std::string lower_case(std::string_view text);
 

@@ -18,8 +18,8 @@
 #include <condition_variable>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "base/descriptor.h"
 #include "base/process_supervisor.h"
@@ -207,7 +207,7 @@ struct Running {
   std::mutex mutex;
   std::condition_variable less;
   size_t count = 0;
-  std::set<int> sockets;  // to their supervisors
+  std::map<const void*, std::pair<int, pid_t>> supervisors;  // our sockets to them (or -1), and their numbers (or -1)
   bool ending = false;
 };
 Running& running() {
@@ -217,6 +217,15 @@ Running& running() {
 
 [[noreturn]] void wait_for_our_end() {
   for (;;) pause();
+}
+
+// Does what a supervisor should have done by now: something must keep it stopped. What is below it is killed from here,
+// so that nothing is left to stop it again, and it gets the signal.
+constexpr double patience = 0.5, between_steps = 0.02;
+void step_in(pid_t supervisor, int signal, std::vector<FoundProcess>& found) {
+  if (kill_descendants(supervisor, found, best_process_listing()) == found.size())
+    found.resize(found.size() * 2);  // the dead stay among them until the supervisor goes on
+  kill(supervisor, signal);
 }
 
 // Its end, whether wanted or by an exception, ends the program: closing the socket is what the supervisor waits for.
@@ -233,6 +242,8 @@ class SupervisorProcess {
     if (pid_ == 0) supervise(plan);
     error_ = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof(before));
+    const std::lock_guard lock(running().mutex);
+    running().supervisors[this].second = pid_;
   }
   ~SupervisorProcess() { wait(); }
   SupervisorProcess(const SupervisorProcess&) = delete;
@@ -242,14 +253,13 @@ class SupervisorProcess {
   int socket() const { return socket_.get(); }
   void end_program() { shutdown(socket_.get(), SHUT_WR); }
   pid_t pid() const { return pid_; }  // its own until wait()
-  void send(int signal) const { kill(pid_, signal); }
   void wait() {
     if (is_over_) return;
     is_over_ = true;
     close_socket();
-    while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    siginfo_t info;
+    while (pid_ > 0 && waitid(P_PID, id_t(pid_), &info, WEXITED | WNOWAIT | __WALL) < 0 && errno == EINTR) {
     }
-    pid_ = -1;
     note_end();
   }
 
@@ -260,17 +270,21 @@ class SupervisorProcess {
       lock.unlock();
       wait_for_our_end();
     }
+    running().supervisors[this] = {socket_.get(), -1};
     ++running().count;
-    running().sockets.insert(socket_.get());
   }
-  // Together: its number may soon name something else.
+  // Together: its number may soon name something else. The same holds for the process.
   void close_socket() {
     const std::lock_guard lock(running().mutex);
-    running().sockets.erase(socket_.get());
+    running().supervisors[this].first = -1;
     socket_.close();
   }
   void note_end() {
     std::unique_lock lock(running().mutex);
+    while (pid_ > 0 && waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    running().supervisors.erase(this);
     --running().count;
     running().less.notify_all();
     if (!running().ending) return;
@@ -317,8 +331,7 @@ struct Stream {
   }
 };
 
-// Steps in for a supervisor that should have ended the program by now: something must keep it stopped. What is below it
-// is killed from here, so that nothing is left to stop it again, and it goes on. What outlasts that is left to itself.
+// Steps in for a supervisor that should have ended the program by now. What outlasts that is left to itself.
 class Rescue {
  public:
   Rescue(const SupervisorProcess& supervisor, const SupervisorPlan& plan, double grace)
@@ -335,17 +348,13 @@ class Rescue {
   void step_in_if_late() {
     const double now = process_clock();
     if (now < next_) return;
-    if (kill_descendants(supervisor_.pid(), found_, best_process_listing()) == found_.size())
-      found_.resize(found_.size() * 2);  // the dead stay among them until the supervisor goes on
     has_given_up_ = now >= last_;
-    supervisor_.send(has_given_up_ ? SIGKILL : SIGCONT);
+    step_in(supervisor_.pid(), has_given_up_ ? SIGKILL : SIGCONT, found_);
     next_ = now + between_steps;
   }
   bool has_given_up() const { return has_given_up_; }
 
  private:
-  static constexpr double patience = 0.5, between_steps = 0.02;
-
   const SupervisorProcess& supervisor_;
   double grace_;
   double next_ = std::numeric_limits<double>::infinity(), last_ = next_;
@@ -394,8 +403,16 @@ Error failure(const SupervisorReport& report, const std::string& program, const 
 void end_all_processes() {
   std::unique_lock lock(running().mutex);
   running().ending = true;
-  for (const int socket : running().sockets) shutdown(socket, SHUT_WR);
-  running().less.wait_for(lock, std::chrono::seconds(2), [] { return running().count == 0; });
+  for (const auto& [process, supervisor] : running().supervisors)
+    if (supervisor.first >= 0) shutdown(supervisor.first, SHUT_WR);
+  const auto wait = [&](double seconds) {
+    return running().less.wait_for(lock, std::chrono::duration<double>(seconds), [] { return running().count == 0; });
+  };
+  std::vector<FoundProcess> found(1024);
+  const double last = process_clock() + 2;
+  for (bool done = wait(patience); !done && process_clock() < last; done = wait(between_steps))
+    for (const auto& [process, supervisor] : running().supervisors)
+      if (supervisor.second > 0) step_in(supervisor.second, SIGCONT, found);
 }
 
 Result<ProcessResult> run_process(const Words& command, const ProcessOptions& options) {

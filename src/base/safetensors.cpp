@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/json_string.h"
 #include "base/shown.h"
 #include "base/tensor_io.h"
 
@@ -16,8 +17,8 @@
 namespace lightline {
 namespace {
 
-constexpr uint64_t header_limit = 100'000'000;  // the format's own
-constexpr size_t rank_limit = 64;
+constexpr uint64_t safetensors_header_limit = 100'000'000;  // the format's own
+constexpr size_t safetensors_rank_limit = 64;
 constexpr std::string_view metadata_key = "__metadata__";
 
 constexpr std::pair<std::string_view, DType> type_names[] = {
@@ -64,7 +65,7 @@ Result<Shape> parse_shape(std::string_view tensor, simdjson::dom::element value)
       return broken_safetensors(fmt::format("the shape of '{}' has something other than extents", shown(tensor)));
     }
     shape.push_back(number);
-    if (shape.size() > rank_limit)
+    if (shape.size() > safetensors_rank_limit)
       return Error{ErrorCode::limit, fmt::format("tensor '{}' has more than 64 dimensions", shown(tensor)),
                    "use fewer dimensions"};
   }
@@ -206,21 +207,6 @@ Result<Tensor> load(const Entry& entry, std::string_view data) {
   return tensor;
 }
 
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", int(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
 void append_data(std::string& content, const Tensor& tensor) {
   if (tensor.size() == 0) return;
   if (tensor.dtype() != DType::f4e2m1) {
@@ -257,7 +243,7 @@ Status check_names(const NamedTensors& tensors) {
 Result<NamedTensors> parse_safetensors(std::string_view content) try {
   if (content.size() < 8) return broken_safetensors("it is too short");
   const uint64_t header_size = load_le<uint64_t>(content, 0);
-  if (header_size > header_limit) {
+  if (header_size > safetensors_header_limit) {
     return Error{ErrorCode::limit, fmt::format("the safetensors header claims {} bytes", header_size),
                  "headers have at most 100 MB; check that this is a safetensors file"};
   }
@@ -306,7 +292,7 @@ Result<std::string> format_safetensors(const NamedTensors& tensors) try {
   }
   header += "}";
   header.append((8 - header.size() % 8) % 8, ' ');
-  if (header.size() > header_limit) {
+  if (header.size() > safetensors_header_limit) {
     return Error{ErrorCode::limit, "the safetensors header would have more than 100 MB",
                  "write fewer tensors, or shorter names"};
   }

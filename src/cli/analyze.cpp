@@ -18,15 +18,15 @@ struct AnalyzeOptions {
 };
 
 // `lines`: one JSON object per line, with what a corpus entry carries.
-Status analyze_program(const api::Source& source, const std::string& carried,
+Status analyze_program(const Result<api::Program>& program, const std::string& carried,
                        const std::vector<machine::Machine>& machines, const AnalyzeOptions& options, bool lines) {
-  LL_TRY(const api::Program program, api::load(source));
-  LL_TRY(const api::Analysis analysis, api::analyze(program, api::with_words(options.analyze, options.words)));
-  for (const std::string& line : analysis.notes()) note(fmt::format("{}: {}", source.name, line));
+  if (!program.ok()) return program.error();
+  LL_TRY(const api::Analysis analysis, api::analyze(*program, api::with_words(options.analyze, options.words)));
+  for (const std::string& line : analysis.notes()) note(fmt::format("{}: {}", program->file(), line));
   for (const machine::Machine& machine : machines) {
     LL_TRY(const std::string text,
            options.json || lines ? analysis.json(machine, carried, !lines) : analysis.text(machine));
-    print(text);
+    options.json || lines ? print(text) : print_lines(text);
     if (!options.json && !lines && machines.size() > 1) print("\n");
   }
   return Ok{};
@@ -38,17 +38,16 @@ int analyze(const AnalyzeOptions& options) {
   if (!api::is_corpus(options.file)) {
     const auto source = read_source(options.file);
     if (!source.ok()) return report_error(source.error());
-    const Status status = analyze_program(*source, "", *machines, options, false);
+    const Status status = analyze_program(api::load(*source), "", *machines, options, false);
     return status.ok() ? exit_ok : report_error(status.error(), source->text);
   }
   int64_t bad = 0;
   const auto visit = [&](const api::CorpusEntry& entry) -> Status {
-    const Status one = entry.program.empty()
-                           ? Status(no_program(entry, options.form))
-                           : analyze_program({entry.name, entry.program}, entry.carried, *machines, options, true);
+    const Status one = analyze_program(api::import({entry.name, entry.program}, form_of(options.form)), entry.carried,
+                                       *machines, options, true);
     if (!one.ok()) {
       ++bad;
-      report_error(one.error());
+      report_error(in_corpus(one.error(), options.file, entry));
     }
     return Ok{};
   };

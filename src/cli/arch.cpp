@@ -35,9 +35,10 @@ int list(const ArchOptions& options) {
 int show(const ArchOptions& options) {
   const auto found = api::find_machine(options.name, options.clock);
   if (!found.ok()) return report_error(found.error());
-  print(options.toml   ? machine::to_toml(*found)
-        : options.json ? report::arch_json(*found)
-                       : report::arch_table(*found));
+  if (options.toml || options.json)
+    print(options.toml ? machine::to_toml(*found) : report::arch_json(*found));
+  else
+    print_lines(report::arch_table(*found));
   return exit_ok;
 }
 
@@ -45,7 +46,7 @@ int diff(const ArchOptions& options) {
   const auto a = api::find_machine(options.name, options.clock), b = api::find_machine(options.other, options.clock);
   if (!a.ok()) return report_error(a.error());
   if (!b.ok()) return report_error(b.error());
-  print(report::arch_diff_table(*a, *b));
+  print_lines(report::arch_diff_table(*a, *b));
   return exit_ok;
 }
 
@@ -70,7 +71,7 @@ int probe(const ArchOptions& options) {
     return exit_ok;
   }
   if (const Status written = write_file(options.output, text); !written.ok()) return report_error(written.error());
-  print(options.json ? report::arch_json(probed->machine) : report::arch_table(probed->machine));
+  options.json ? print(report::arch_json(probed->machine)) : print_lines(report::arch_table(probed->machine));
   return exit_ok;
 }
 

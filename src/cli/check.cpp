@@ -18,9 +18,10 @@ int check_file(const std::string& path, bool quiet) {
   const auto program = api::load(*source);
   if (!program.ok()) return report_error(program.error(), source->text);
   if (quiet) return exit_ok;
-  print(fmt::format("{}: ok, program {} with {}, {} and {}\n", source->name, program->loops().name,
-                    count(program->loops().inputs.size(), "input"), count(program->loops().outputs.size(), "output"),
-                    count(program->loops().statements.size(), "statement")));
+  print_line(fmt::format("{}: ok, program {} with {}, {} and {}", source->name, program->loops().name,
+                         count(program->loops().inputs.size(), "input"),
+                         count(program->loops().outputs.size(), "output"),
+                         count(program->loops().statements.size(), "statement")));
   return exit_ok;
 }
 
@@ -28,20 +29,19 @@ int check_file(const std::string& path, bool quiet) {
 int check_corpus(const std::string& path, const std::string& form, bool quiet) {
   int64_t good = 0, bad = 0;
   const Status status = api::for_each_program(path, form_of(form), [&](const api::CorpusEntry& entry) -> Status {
-    const auto program =
-        entry.program.empty() ? Result<api::Program>(no_program(entry, form)) : api::load({entry.name, entry.program});
+    const auto program = api::import({entry.name, entry.program}, form_of(form));
     if (program.ok()) {
       ++good;
       if (!quiet)
-        print(fmt::format("{}: ok, {}\n", entry.name, count(program->loops().statements.size(), "statement")));
+        print_line(fmt::format("{}: ok, {}", entry.name, count(program->loops().statements.size(), "statement")));
     } else {
       ++bad;
-      report_error(program.error());
+      report_error(in_corpus(program.error(), path, entry));
     }
     return Ok{};
   });
   if (!status.ok()) return report_error(status.error());
-  print(fmt::format("{}: {} of {} programs verify\n", path, good, good + bad));
+  print_line(fmt::format("{}: {} of {} programs verify", path, good, good + bad));
   return bad == 0 ? exit_ok : exit_negative;
 }
 

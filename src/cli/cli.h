@@ -39,8 +39,12 @@ void add_arch(Command& root);
 void add_completion(Command& root, const CommandLine& line);
 
 // ---- terminal.cpp ----
-void print(std::string_view text);
-void note(std::string_view text);
+void print(std::string_view text);  // as it is
+// For people: what a terminal may obey is escaped.
+void print_line(std::string_view line);
+void print_lines(std::string_view text);
+void note(std::string_view text);  // in one line
+void note(const Error& error);
 // Prints an error, with the line it points at where `text` is the source it talks about; gives the exit code for it.
 int report_error(const Error& error, std::string_view text = "");
 // A line on standard error that says how far a long job is; silent unless it is a terminal and a second has passed.
@@ -63,8 +67,9 @@ Result<api::Source> read_source(const std::string& path);
 enum class Takes : uint8_t { foreign, loops };
 std::string help_of_file(Takes least, bool corpora);
 inline constexpr api::Choice corpus_form{"training|core"};
-api::ExportForm form_of(const std::string& name);                          // one of these
-Error no_program(const api::CorpusEntry& entry, const std::string& form);  // for an entry that has none in this form
+api::ExportForm form_of(const std::string& name);  // one of these
+// The error of a corpus entry, with its place in the corpus.
+Error in_corpus(Error error, const std::string& corpus, const api::CorpusEntry& entry);
 // An error where the option is given and none of the files has entries in two forms.
 Status check_form(const Option& form, const std::vector<std::string>& files);
 

@@ -127,8 +127,8 @@ std::vector<std::string> option_names(const CLI::App& command) {
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string otherwise) {
-  const std::string guess = nearest(word, candidates);
-  return guess.empty() ? std::move(otherwise) : "did you mean '" + guess + "'?";
+  std::string guess = lightline::did_you_mean(word, candidates);
+  return guess.empty() ? std::move(otherwise) : guess;
 }
 
 // The library's own words for a wrong number of values begin with the name of the option, perhaps without its dashes.

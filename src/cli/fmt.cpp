@@ -24,7 +24,7 @@ int format_file(const std::string& path, const FmtOptions& options) {
   const std::string& canonical = *formatted;
   if (options.check) {
     if (canonical == source->text) return exit_ok;
-    print(source->name + ": not in canonical form\n");
+    print_line(source->name + ": not in canonical form");
     return exit_negative;
   }
   if (!options.write) {
@@ -34,7 +34,7 @@ int format_file(const std::string& path, const FmtOptions& options) {
   if (canonical == source->text) return exit_ok;
   const auto written = write_file(path, canonical);
   if (!written.ok()) return report_error(written.error());
-  print(source->name + ": rewritten\n");
+  print_line(source->name + ": rewritten");
   return exit_ok;
 }
 

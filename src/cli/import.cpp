@@ -24,7 +24,8 @@ int write_lines(const std::string& path, const std::string& lines) {
 }
 
 void print_stats(const report::ImportStats& stats, const std::string& name, const ImportOptions& options) {
-  print(options.json ? report::to_json(stats, name, options.form) : report::to_text(stats, name, options.form));
+  options.json ? print(report::to_json(stats, name, options.form))
+               : print_lines(report::to_text(stats, name, options.form));
 }
 
 int import_corpus(const ImportOptions& options) {
@@ -33,7 +34,7 @@ int import_corpus(const ImportOptions& options) {
   Progress progress("importing");
   const auto visit = [&](const api::CorpusEntry& entry) -> Status {
     auto program = api::import({entry.name, entry.program}, form_of(options.form));
-    if (!program.ok()) program.error().where.file = entry.name;
+    if (!program.ok()) program.error() = in_corpus(program.error(), options.file, entry);
     const auto imported = program.ok() ? report::Imported(program->lowered()) : report::Imported(program.error());
     stats.add(entry, imported);
     progress.step(fmt::format("{} programs", stats.programs));
@@ -41,7 +42,7 @@ int import_corpus(const ImportOptions& options) {
       lines += report::import_line(entry, imported, true);
     else if (!options.stats)
       print(report::import_line(entry, imported, false));
-    if (!program.ok() && !options.json) note(to_string(program.error()));
+    if (!program.ok() && !options.json) note(program.error());
     return Ok{};
   };
   const Status status = api::for_each_program(options.file, form_of(options.form), visit);

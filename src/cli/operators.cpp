@@ -26,7 +26,7 @@ Result<report::ProvedTypes> read_proved(const std::string& path) {
 
 int operators(const OperatorsOptions& options) {
   if (!options.conformance.empty() && !options.markdown && !options.json)
-    return report_error({ErrorCode::usage, "--conformance requires --markdown or --json", "", {}});
+    return report_error({ErrorCode::usage, "--conformance requires --markdown or --json", "add one of them", {}});
   if (!options.target.empty()) {
     const ops::Registry::Match match = ops::all_operators().find(options.target);
     if (match.op == nullptr) {

@@ -50,7 +50,7 @@ int run(const RunOptions& options) {
   if (!program.ok()) return report_error(program.error(), source->text);
   const auto report = run_program(*program, options);
   if (!report.ok()) return report_error(report.error(), source->text);
-  print(options.json ? report::to_json(*report) : report::to_table(*report));
+  options.json ? print(report::to_json(*report)) : print_lines(report::to_table(*report));
   return exit_ok;
 }
 

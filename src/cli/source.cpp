@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/cli.h"
@@ -18,11 +20,20 @@ std::string help_of_file(Takes least, bool corpora) {
 
 Status check_form(const Option& form, const std::vector<std::string>& files) {
   if (!form.given() || std::ranges::any_of(files, api::has_forms)) return Ok{};
-  return Error{ErrorCode::usage, "--form chooses between the forms of a .jsonl corpus; this is none", "", {files[0]}};
+  return Error{ErrorCode::usage,
+               "--form chooses between the forms of a .jsonl corpus; this is none",
+               "leave it out",
+               {files[0]}};
 }
 
-Error no_program(const api::CorpusEntry& entry, const std::string& form) {
-  return {ErrorCode::parse, "there is no program in " + form + " form", "", {entry.name}};
+Error in_corpus(Error error, const std::string& corpus, const api::CorpusEntry& entry) {
+  if (!api::has_forms(corpus))
+    error.where.file = corpus + "/" + entry.name;
+  else if (const std::string line = fmt::format("line {}", entry.line); entry.name == line)
+    error.where.file = fmt::format("{}, {}", corpus, line);
+  else
+    error.where.file = fmt::format("{}, {}, {}", corpus, line, entry.name);
+  return error;
 }
 
 api::ExportForm form_of(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/shown.h"
 #include "cli/cli.h"
 
 namespace lightline::cli {
@@ -33,6 +34,19 @@ std::string_view line_of(std::string_view text, int line) {
 
 bool continues_character(char c) { return (uint8_t(c) & 0xC0) == 0x80; }
 
+// A byte that can not be shown becomes a question mark. `caret` becomes what stands before `column`, as blanks.
+std::string shown_line(std::string_view line, size_t column, std::string& caret) {
+  std::string shown;
+  for (size_t i = 0; i < line.size();) {
+    const size_t size = printable_bytes(line.substr(i));
+    const bool is_tab = line[i] == '\t';
+    shown += is_tab ? "\t" : size == 0 ? "?" : line.substr(i, size);
+    if (i < column) caret += is_tab ? '\t' : ' ';
+    i += std::max<size_t>(size, 1);
+  }
+  return shown;
+}
+
 // The line and, below it, a caret under the column; a long line is cut to the part around the column.
 std::string excerpt(std::string_view text, const Where& where) {
   std::string_view line = line_of(text, where.line);
@@ -40,15 +54,13 @@ std::string excerpt(std::string_view text, const Where& where) {
   if (line.size() > excerpt_width) {
     size_t from = column > excerpt_width / 2 ? column - excerpt_width / 2 : 0;
     while (from < column && continues_character(line[from])) ++from;
-    line = line.substr(from, excerpt_width);
+    size_t end = std::min(from + excerpt_width, line.size());
+    while (end < line.size() && continues_character(line[end])) ++end;
+    line = line.substr(from, end - from);
     column -= from;
   }
-  std::string shown;
-  for (const char c : line) shown += uint8_t(c) < 0x20 && c != '\t' ? '?' : c;
   std::string caret;
-  for (const char c : line.substr(0, column)) {
-    if (!continues_character(c)) caret += c == '\t' ? '\t' : ' ';
-  }
+  const std::string shown = shown_line(line, column, caret);
   const std::string number = fmt::format("{:5}", where.line);
   return fmt::format("{} | {}\n{} | {}^\n", number, shown, std::string(number.size(), ' '), caret);
 }
@@ -62,7 +74,19 @@ void replace_first(std::string& text, std::string_view from, std::string_view to
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void note(std::string_view text) { std::fputs(fmt::format("note: {}\n", text).c_str(), stderr); }
+void print_line(std::string_view line) { print(escaped(line) + "\n"); }
+
+void print_lines(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    print_line(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+void note(std::string_view text) { std::fputs(fmt::format("note: {}\n", escaped(text)).c_str(), stderr); }
+
+void note(const Error& error) { std::fputs(fmt::format("note: {}\n", to_string(error)).c_str(), stderr); }
 
 int report_error(const Error& error, std::string_view text) {
   std::string message = to_string(error);

@@ -16,7 +16,7 @@ struct ValidateOptions {
 int validate(const ValidateOptions& options) {
   const auto report = api::validate(options.file, options.validate, [](const std::string& text) { note(text); });
   if (!report.ok()) return report_error(report.error());
-  print(options.json ? report::to_json(*report) : report::to_table(*report));
+  options.json ? print(report::to_json(*report)) : print_lines(report::to_table(*report));
   return report->agrees() ? exit_ok : exit_negative;
 }
 

@@ -54,11 +54,10 @@ Result<Machine> find_machine(const std::string& name) {
     names.push_back(machine.name);
     names.insert(names.end(), machine.aliases.begin(), machine.aliases.end());
   }
-  const std::string guess = nearest(name, names);
+  const std::string guess = did_you_mean(name, names);
   return Error{ErrorCode::name,
                fmt::format("there is no machine '{}'", shown(name)),
-               guess.empty() ? "lightline arch list names them; a path to a .toml file works too"
-                             : fmt::format("did you mean '{}'?", guess),
+               guess.empty() ? "lightline arch list names them; a path to a .toml file works too" : guess,
                {}};
 }
 

@@ -275,6 +275,7 @@ Machine at_measured(Machine machine) {
 }
 
 Result<double> parse_clock(std::string_view text) {
+  constexpr const char* remedy = "write it as 1.5GHz or 1500MHz";
   std::string plain;
   for (const char c : text) {
     if (c != ' ') plain += char(std::tolower(static_cast<unsigned char>(c)));
@@ -285,11 +286,10 @@ Result<double> parse_clock(std::string_view text) {
   const double scale = unit == "ghz" ? 1e9 : unit == "mhz" ? 1e6 : unit == "hz" ? 1 : 0;
   const double hz = value * scale;
   if (error != std::errc() || scale == 0) {
-    return Error{
-        ErrorCode::usage, fmt::format("'{}' is not a clock", shown(text)), "write it as 1.5GHz or 1500MHz", {}};
+    return Error{ErrorCode::usage, fmt::format("'{}' is not a clock", shown(text)), remedy, {}};
   }
   if (!(hz >= 1e6 && hz <= 1e11)) {
-    return Error{ErrorCode::range, fmt::format("a clock of {} is outside 1 MHz to 100 GHz", shown(text)), "", {}};
+    return Error{ErrorCode::range, fmt::format("a clock of {} is outside 1 MHz to 100 GHz", shown(text)), remedy, {}};
   }
   return hz;
 }

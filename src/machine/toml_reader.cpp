@@ -28,8 +28,8 @@ std::string place_name(const TomlTable& place) { return place.path.empty() ? "th
 }  // namespace
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string guess = nearest(word, known);
-  return guess.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", guess);
+  const std::string guess = did_you_mean(word, known);
+  return guess.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : guess;
 }
 
 Error TomlReader::error_at(const toml::source_region& region, ErrorCode code, std::string message,

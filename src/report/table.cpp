@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace lightline::report {
 
@@ -12,6 +13,7 @@ size_t display_width(std::string_view text) {
 
 void Table::add_row(std::vector<std::string> cells) {
   LL_CHECK(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = escaped(cell);
   rows_.push_back(std::move(cells));
 }
 

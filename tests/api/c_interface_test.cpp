@@ -141,6 +141,25 @@ TEST(CInterface, MistakesComeWithTheirWords) {
               testing::HasSubstr("the name of an option holds a zero character"));
 }
 
+TEST(CInterface, StringsAreUtf8) {
+  const std::string text = "program p(x: f32[2]) -> (y) {\n  @ \"a\xFF\"\n  y: f32[2] = for i: x[i]\n}\n";
+  lightline_program* program = nullptr;
+  Text error;
+  EXPECT_EQ(lightline_parse("a\x9B.lir", text.data(), text.size(), &program, &error.text), LIGHTLINE_BAD_INPUT);
+  EXPECT_EQ(error.str(), "a\\x9b.lir:2:7: error: the text is not UTF-8\n  hint: save it as UTF-8");
+}
+
+TEST(CInterface, MistakesNameOptionsThatAreNear) {
+  const Program program(scale);
+  const auto hint = [&](const char* options) {
+    Text json, error;
+    EXPECT_EQ(lightline_analyze(program.program, options, &json.text, &error.text), LIGHTLINE_BAD_INPUT);
+    return error.str().substr(std::min(error.str().find('\n'), error.str().size()));
+  };
+  EXPECT_THAT(hint("{\"form\": \"core\"}"), testing::StartsWith("\n  hint: there are algorithms, arch, "));
+  EXPECT_EQ(hint("{\"retype\": \"f32=f32\"}"), "\n  hint: write f32=bf16, for example");
+}
+
 TEST(CInterface, RefusesInputsThatDoNotFit) {
   const Program program(scale);
   const float value = 1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -91,6 +92,21 @@ TEST(File, LimitsStopSmallFilesThatGrow) {
   expect_error(result, ErrorCode::limit, "the content is larger than 1000 bytes");
   EXPECT_EQ(result.error().where.file, directory / "zeros.xz");
   expect_error(decompress("abc", 0), ErrorCode::limit, "the content is larger than 0 bytes");
+}
+
+// Nothing of it is read: that would take minutes.
+TEST(File, WhatIsStoredIsRefusedByItsSize) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "sparse";
+  ASSERT_TRUE(write_file(path, "program").ok());
+  const auto start = std::chrono::steady_clock::now();
+  std::filesystem::resize_file(path, uint64_t(4) << 40);
+  expect_error(read_file(path), ErrorCode::limit, "the content is larger than 17179869184 bytes");
+  expect_error(read_program(path), ErrorCode::limit, "the text is larger than 512 MiB");
+  ASSERT_TRUE(write_file(path, "PK").ok());
+  std::filesystem::resize_file(path, uint64_t(4) << 40);
+  expect_error(read_program(path), ErrorCode::limit, "the content is larger than 17179869184 bytes");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(File, HostileCompressedData) {

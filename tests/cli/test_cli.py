@@ -352,8 +352,8 @@ def test_emit_refuses_bad_schedules(tmp_path: Path) -> None:
     schedule = tmp_path / "bad"
     cases = {
         "schedule matmul {\n  kernel {\n    c: for i, j, q\n  }\n}\n": ":3:18: error: ",
-        "schedule matmul {\n  kernel {\n    c: for i, j\n  }\n}\n": ": error: 'c' needs a loop over",
-        "schedule matmul {\n  kernel {\n    c: for k, i, j\n  }\n}\n": ": error: 'c' has an order of loops that",
+        "schedule matmul {\n  kernel {\n    c: for i, j\n  }\n}\n": ":3:5: error: 'c' needs a loop over",
+        "schedule matmul {\n  kernel {\n    c: for k, i, j\n  }\n}\n": ":3:5: error: 'c' has an order of loops that",
     }
     for text, message in cases.items():
         schedule.write_text(text)
@@ -415,8 +415,8 @@ def test_imported_programs_are_canonical_text(path: Path) -> None:
     ("options", "words"),
     [
         (["--retype", "f32=bf16"], "the program is priced as if written with f32=bf16"),
-        (["--retype", "f16=bf16"], "--retype f16=bf16 changes nothing: the program has no f16 tensors"),
-        (["--values"], "--values changes nothing: the program file carries no values of integer inputs"),
+        (["--retype", "f16=bf16"], "retype f16=bf16 changes nothing: the program has no f16 tensors"),
+        (["--values"], "values changes nothing: the program file carries no values of integer inputs"),
     ],
 )
 def test_analyze_says_what_options_changed(options: list[str], words: str) -> None:

@@ -46,7 +46,8 @@ EXPORTED = ROOT / "examples" / "exported" / "convnet.json"
 )
 def test_options_without_an_effect(arguments: list[object], message: str) -> None:
     words = set(message.split())
-    first = refused(*arguments).splitlines()[0]
+    first, *hint = refused(*arguments).splitlines()
+    assert len(hint) == 1 and hint[0].startswith("  hint: ")
     exclusion = "excludes" in words  # either of the two may be named first
     assert words == set(first.split(": ")[-1].split()) if exclusion else first.endswith(f"error: {message}")
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import ADD, lightline, script
+from command_line import ADD, lightline, refused, script
 from lightline_under_test import BINARY, ROOT
 
 np = pytest.importorskip("numpy")
@@ -295,11 +295,15 @@ def test_a_signal_takes_temporary_files_with_it(tmp_path: Path, ending: signal.S
     assert not list(temporary.iterdir())
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_a_signal_ends_the_framework_and_takes_its_files_with_it(tmp_path: Path, ending: signal.Signals) -> None:
-    framework = script(
-        tmp_path / "python", 'for folder; do :; done; echo $$ > "$0.pid"; ' + MESS.format(folder="$folder")
-    )
+@pytest.mark.parametrize(
+    ("ending", "first"), [*((ending, "") for ending in ENDINGS), (signal.SIGTERM, "kill -STOP $PPID; ")]
+)
+def test_a_signal_ends_the_framework_and_takes_its_files_with_it(
+    tmp_path: Path, ending: signal.Signals, first: str
+) -> None:
+    """Also one that stops its supervisor."""
+    mess = 'for folder; do :; done; echo $$ > "$0.pid"; ' + first + MESS.format(folder="$folder")
+    framework = script(tmp_path / "python", mess)
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "LIGHTLINE_PYTHON": str(framework), "TMPDIR": str(temporary)}
@@ -353,4 +357,32 @@ def test_a_corpus_with_a_program_that_fails_is_no_success(tmp_path: Path) -> Non
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"name": "b", "training": {"x": 1}}\n')
     for command in ("check", "import", "analyze"):
-        assert lightline(command, corpus).returncode == 1, command
+        result = lightline(command, corpus)
+        assert result.returncode == 1, command
+        assert f"{corpus}, line 1, b: error: the program has no 'graph_module'\n" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_corpus_without_programs_is_bad_input(text: str, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(text)
+    for command in ("check", "import", "analyze"):
+        assert refused(command, corpus).startswith(f"{corpus}: error: there are no programs inside\n")
+
+
+def test_a_name_does_not_break_a_message(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/a\nerror: b\xc2\x9b31m\xff.lir"
+    done = subprocess.run([BINARY, "check", name], capture_output=True, timeout=120, check=False)
+    shown = f"{tmp_path}/a\\x0aerror: b\\xc2\\x9b31m\\xff.lir"
+    assert done.stderr.decode().splitlines()[0] == f"{shown}: error: can not open the file: No such file or directory"
+    assert len(done.stderr.splitlines()) == 2
+    Path(os.fsdecode(name)).write_text(ADD)
+    done = subprocess.run([BINARY, "check", name], capture_output=True, timeout=120, check=False)
+    assert done.stdout.decode().startswith(f"{shown}: ok, ")
+
+
+def test_tables_escape_what_a_terminal_obeys(tmp_path: Path) -> None:
+    program = tmp_path / "program.lir"
+    program.write_text('program p(x: f32[2]) -> (y) {\n  @ "a\x1b[31m\x9b"\n  y: f32[2] = for i: x[i] * 2\n}\n')
+    shown = lightline("analyze", program).stdout
+    assert "a\\x1b[31m\\xc2\\x9b  " in shown and "\x1b" not in shown

@@ -30,7 +30,8 @@ def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch
     for message, calls in cases.items():
         for arguments in calls:
             stderr = refused("validate", *arguments, folder=tmp_path)
-            assert stderr == f"{arguments[0]}: error: {message}\n"
+            hint = "  hint: name what the program was made from: there is a framework to compare with\n"
+            assert stderr == f"{arguments[0]}: error: {message}\n" + (hint if message == kinds else "")
     for name in ("none", "none.py", "/none.json", "no/folder/"):
         assert refused("validate", name, folder=tmp_path) == (
             f"{name}: error: can not open the file: No such file or directory\n"
@@ -50,6 +51,10 @@ def test_validate_looks_before_it_starts_a_framework(tmp_path: Path, monkeypatch
     ("framework", "message"),
     [
         ("echo noise; echo trace >&2; echo 'error: no such thing' >&2; exit 2", "model.py: error: no such thing\n"),
+        (
+            "echo 'error: no such thing' >&2; echo '  hint: look again' >&2; exit 2",
+            "model.py: error: no such thing\n  hint: look again\n",
+        ),
         ("echo only here; exit 1", "model.py: error: only here\n"),
         ("exit 1", "model.py: error: the framework could not run the program\n"),
         (
@@ -93,6 +98,9 @@ def make_broken_python(kind: str, path: Path) -> str:
     if kind == "dangling link":
         path.symlink_to(path.parent / "gone")
         return f"'{path}' can not be started: No such file or directory"
+    if kind == "endless":
+        script(path, "[ $1 = -c ] || exit 7; while :; do echo noise noise noise; done")
+        return f"Python '{path}' does not work: asked to do nothing, it wrote more than 1048576 bytes"
     script(path, "echo noise; echo 'no encodings' >&2; exit 7" if kind == "failing" else "")
     if kind == "failing":
         return f"Python '{path}' does not work: no encodings"
@@ -100,7 +108,7 @@ def make_broken_python(kind: str, path: Path) -> str:
     return f"'{path}' can not be started: Permission denied"
 
 
-@pytest.mark.parametrize("kind", ["nothing", "dangling link", "not executable", "failing"])
+@pytest.mark.parametrize("kind", ["nothing", "dangling link", "not executable", "failing", "endless"])
 def test_validate_names_a_python_that_does_not_work(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = tmp_path / "python"
     message = make_broken_python(kind, python)

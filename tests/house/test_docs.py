@@ -249,3 +249,8 @@ def test_commands_and_options_that_pages_and_helps_name_exist() -> None:
                 count += 1
                 assert re.search(rf"{option}\b(?!-)", known.split("Example")[0]), f"{place}: {' '.join(words)}"
     assert len(names) >= 10 and count >= 40
+
+
+def test_the_readme_counts_the_machines() -> None:
+    count = len(list((ROOT / "machines").glob("*.toml")))
+    assert f"on {count} machines" in (ROOT / "README.md").read_text()

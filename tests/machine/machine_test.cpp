@@ -254,7 +254,8 @@ TEST(Machines, ClocksAreRead) {
             "error: 'fast' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
   EXPECT_EQ(to_string(parse_clock("1500").error()),
             "error: '1500' is not a clock\n  hint: write it as 1.5GHz or 1500MHz");
-  EXPECT_EQ(to_string(parse_clock("-1GHz").error()), "error: a clock of -1GHz is outside 1 MHz to 100 GHz");
+  EXPECT_EQ(to_string(parse_clock("-1GHz").error()),
+            "error: a clock of -1GHz is outside 1 MHz to 100 GHz\n  hint: write it as 1.5GHz or 1500MHz");
   EXPECT_FALSE(parse_clock("").ok());
   EXPECT_FALSE(parse_clock("nanGHz").ok());
   EXPECT_FALSE(parse_clock("infGHz").ok());
@@ -411,7 +412,8 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
       {"usable = true", "usable = 1", "toy.toml:34:10: error: 'memory[1].usable' must be true or false, not a number"},
       {"kind = \"on_chip\"", "kind = \"device\"\nbandwidth = { gb_per_s = 1, source = \"sheet\" }",
        "toy.toml:1:1: error: the file has 2 [[memory]] levels with kind = \"device\", not one"},
-      {"mib = 4", "mb = 4", "toy.toml:35:10: error: unknown key 'mb' in 'memory[1].size'\n  hint: did you mean 'mib'?"},
+      {"mib = 4", "mb = 4",
+       "toy.toml:35:10: error: unknown key 'mb' in 'memory[1].size'\n  hint: did you mean 'mib' or 'gb'?"},
       {"[[memory]]\nname = \"DRAM\"", "[power]\ntdp = 300\n\n[[memory]]\nname = \"DRAM\"",
        "toy.toml:25:7: error: 'power.tdp' must be a table, not a number"},
       {"[[memory]]\nname = \"DRAM\"",
@@ -440,8 +442,8 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
        "toy.toml:22:17: error: unknown key 'rows' in 'matrix_instruction.least_width'\n  hint: one of: source, "
        "columns"},
       {"[vector]", "[matrix_instruction]\nblock_scales = { mxf8 = 32, source = \"sheet\" }\n\n[vector]",
-       "toy.toml:22:18: error: 'mxf8' in 'matrix_instruction.block_scales' is not a type that has rates\n  hint: did "
-       "you mean 'f8'?"},
+       "toy.toml:22:18: error: 'mxf8' in 'matrix_instruction.block_scales' is not a type that has rates\n  hint: one "
+       "of: source, f64, f32, tf32, f16, bf16, f8, f4, i64, i32, i16, i8, i4, b1"},
       {"[vector]", "[[pipe]]\nname = \"a\"\nunits = [\"tensor\"]\nsource = \"sheet\"\n\n[vector]",
        "toy.toml:23:9: error: 'tensor' in 'pipe[0].units' is not a unit\n  hint: one of: matrix, vector"},
       {"[vector]", "[[pipe]]\nname = \"a\"\nunits = [\"matrix\", \"matrix\"]\nsource = \"sheet\"\n\n[vector]",

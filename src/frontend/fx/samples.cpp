@@ -73,14 +73,20 @@ Status for_each_in_archive(const std::string& path, const SampleVisitor& visit) 
 Status for_each_in_folder(const std::string& path, const SampleVisitor& visit) {
   std::vector<std::string> folders;
   std::error_code error;
-  fs::directory_iterator(path, error);  // itself it has to let us in, what is inside may be left out
+  [[maybe_unused]] const fs::directory_iterator own(
+      path, error);  // itself it has to let us in, what is inside may be left out
   fs::recursive_directory_iterator walk;
   if (!error) walk = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
-  for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error))
+  fs::path at = path;  // what the walk enters next
+  for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
     if (walk->path().filename() == "model.py") folders.push_back(walk->path().parent_path().string());
+    at = walk->path();
+  }
   if (error)
-    return Error{
-        ErrorCode::io, "can not read the folder: " + error.message(), "check the path and its permissions", {path}};
+    return Error{ErrorCode::io,
+                 "can not read the folder: " + error.message(),
+                 "check the path and its permissions",
+                 {at.string()}};
   std::ranges::sort(folders);
   for (const std::string& folder : folders) {
     auto text = read_sample(folder);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/json_string.h"
 #include "frontend/export/json_fields.h"
 #include "frontend/export/torch_export.h"
 #include "frontend/fx/fx_text.h"
@@ -18,18 +19,6 @@ std::string stem(std::string_view path) {
   const size_t slash = path.rfind('/');
   std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
   return name.substr(0, name.find('.'));
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (uint8_t(c) < 0x20)
-      out += fmt::format("\\u{:04x}", int(c));
-    else
-      out += c;
-  }
-  return out + '"';
 }
 
 // Programs are the members with a graph_module, or StableHLO text.
@@ -81,8 +70,10 @@ Status for_each_program(const std::string& path, ExportForm form,
     });
   }
   simdjson::dom::parser parser;
-  return for_each_line(path, [&](int64_t number, std::string_view line) -> Status {
+  bool is_empty = true;
+  LL_DO(for_each_line(path, [&](int64_t number, std::string_view line) -> Status {
     if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return Ok{};
+    is_empty = false;
     CorpusEntry e;
     e.line = number;
     e.name = fmt::format("line {}", number);
@@ -98,12 +89,16 @@ Status for_each_program(const std::string& path, ExportForm form,
       if (key == "stablehlo" && e.program.empty() && value.get(text) == simdjson::SUCCESS) e.program = text;
       if (is_program_key(key)) continue;
       if (!e.carried.empty()) e.carried += ',';
-      e.carried += fmt::format("{}:{}", quoted(key), simdjson::minify(value));
+      e.carried += fmt::format("{}:{}", json_string(key), simdjson::minify(value));
       if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
         e.name = std::string(text);
     }
     return entry(e);
-  });
+  }));
+  if (is_empty)
+    return Error{
+        ErrorCode::parse, "there are no programs inside", "a corpus has a program in each line, as JSON", {path}};
+  return Ok{};
 }
 
 bool is_foreign(std::string_view content) { return kind_of(content) != Kind::none; }

@@ -2,7 +2,8 @@
 
 namespace lightline::loops::c {
 
-const std::string_view prelude_base = R"(#include <stddef.h>
+const std::string_view prelude_base = std::string_view(R"(
+#include <stddef.h>
 #include <stdint.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -93,7 +94,8 @@ LL_FN float ll_max_f32(float a, float b) { return (a > b) | (a != a) ? a : b; }
 LL_FN double ll_min_f64(double a, double b) { return (a < b) | (a != a) ? a : b; }
 LL_FN double ll_max_f64(double a, double b) { return (a > b) | (a != a) ? a : b; }
 
-)";
+)")
+                                          .substr(1);
 
 // The magnitude's code grows with the magnitude. Subnormals round when a power of two is added whose last place is
 // the smallest subnormal; normal numbers round in integer arithmetic.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "loops/ir/verify.h"
+#include "loops/plan/schedule_check.h"
 #include "loops/plan/uses.h"
 
 namespace lightline::loops::plan {
@@ -30,7 +31,7 @@ struct Size {
 class SizeCheck {
  public:
   SizeCheck(const Program& program, const StatementTable& table, const Schedule& schedule)
-      : program_(program), table_(table), folded_(table.size()), uses_(table.size()) {
+      : program_(program), table_(table), schedule_(schedule), folded_(table.size()), uses_(table.size()) {
     for (const FoldedStatement& each : schedule.folded)
       (each.unrolled ? uses_[each.statement].folds_unrolled : uses_[each.statement].folds) = true;
     for (const ScheduledKernel& kernel : schedule.kernels)
@@ -56,8 +57,7 @@ class SizeCheck {
             ErrorCode::limit,
             fmt::format("all expressions up to '{}' have more than {} operations with what is folded into them",
                         table_.text(id), most),
-            "give more statements kernels of their own",
-            {}};
+            "give more statements kernels of their own", where(schedule_, id)};
     }
     return Ok{};
   }
@@ -165,11 +165,12 @@ class SizeCheck {
                         is_unrolled ? "unrolled in" : "folded into", limit),
             is_own ? "give it loops over what it reduces"
                    : fmt::format("give '{}', which is folded into it, a kernel of its own", table_.text(size.largest)),
-            {}};
+            where(schedule_, id)};
   }
 
   const Program& program_;
   const StatementTable& table_;
+  const Schedule& schedule_;
   std::vector<Size> folded_;  // by statement; `own` is 0 where it is not
   std::vector<Uses> uses_;
 };

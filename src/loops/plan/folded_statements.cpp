@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "loops/plan/decisions.h"
+#include "loops/plan/schedule_check.h"
 
 namespace lightline::loops::plan {
 namespace {
@@ -13,7 +14,7 @@ constexpr Target any_machine;  // its figures are not asked
 class Collector : public Decisions {
  public:
   Collector(FoldedStatements& found, const ArrayUses& uses, const Schedule& schedule)
-      : found_(found), stepped_(found.stepped), uses_(uses), table_(found.stepped.program) {
+      : found_(found), schedule_(schedule), stepped_(found.stepped), uses_(uses), table_(found.stepped.program) {
     for (const ScheduledKernel& kernel : schedule.kernels)
       for (const ScheduledStatement& each : kernel.statements) in_kernels_.emplace(each.statement, each.unrolled);
     for (const FoldedStatement& each : schedule.folded) folded_.emplace(each.statement, each.unrolled);
@@ -53,10 +54,11 @@ class Collector : public Decisions {
 
  private:
   Error wrong(StatementId statement, std::string_view reason) const {
-    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", where(schedule_, statement)};
   }
 
   FoldedStatements& found_;
+  const Schedule& schedule_;
   SteppedProgram& stepped_;
   const ArrayUses& uses_;
   StatementTable table_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loops/plan/decisions.h"
+#include "loops/plan/schedule_check.h"
 
 namespace lightline::loops::plan {
 namespace {
@@ -112,7 +113,8 @@ class Follower : public Decisions {
   const ScheduledStatement& scheduled(Line line) const { return kernel(line).statements[line.place]; }
   Step& slot(Line line) { return (*blocks_.back())[slots_.at(line.kernel)]; }
   Error refuse(StatementId statement, std::string_view reason, std::string hint = "") const {
-    return {ErrorCode::unsupported, fmt::format("'{}' {}", table_.text(statement), reason), std::move(hint), {}};
+    return {ErrorCode::unsupported, fmt::format("'{}' {}", table_.text(statement), reason), std::move(hint),
+            where(schedule_, statement)};
   }
 
   // Sets how the innermost loop runs. `folded.loops` and `folded.reduced` have their order already.

@@ -45,7 +45,8 @@ class UnitCheck {
 
  private:
   Error wrong(size_t place, std::string_view reason) const {
-    return {ErrorCode::range, fmt::format("'{}' {}", text(place), reason), "", {}};
+    const TextPlace& at = kernel_.statements[place].place;
+    return {ErrorCode::range, fmt::format("'{}' {}", text(place), reason), "", {"", at.line, at.column}};
   }
   StatementId statement(size_t place) const { return kernel_.statements[place].statement; }
   std::string text(size_t place) const { return table_.text(statement(place)); }

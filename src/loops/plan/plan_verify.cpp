@@ -23,7 +23,8 @@ class PlanVerifier {
 
  private:
   Error wrong(StatementId statement, std::string_view reason) const {
-    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "",
+            where(plan_.schedule, statement)};
   }
 
   Status check(const ScheduledKernel& kernel, const KernelPlan& plan) const {

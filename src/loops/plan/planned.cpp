@@ -22,7 +22,7 @@ Status check_residency(const Program& program, const ScheduledStatement& wanted,
                  fmt::format("emitted C does not keep '{}' in {} as '{}' asks", table.array_text(kept.array),
                              name(kept.level), table.text(wanted.statement)),
                  "leave the line out: results stay as near as the loops allow",
-                 {}};
+                 {"", wanted.place.line, wanted.place.column}};
   }
   return Ok{};
 }

@@ -39,12 +39,20 @@ struct Residency {
   bool operator==(const Residency&) const = default;
 };
 
+// Where a text has it, from 1; nothing that a schedule says.
+struct TextPlace {
+  int line = 0;
+  int column = 0;
+  bool operator==(const TextPlace&) const { return true; }
+};
+
 struct ScheduledStatement {
   StatementId statement = none;
   std::vector<Loop> loops;  // outermost first; indices of extent 1 have none
   uint32_t shared = 0;      // loops that are one with those of the statement before it in the kernel
   bool unrolled = false;    // its reduction is one expression; the reduced indices have no loops
   std::vector<Residency> residency;
+  TextPlace place;
   bool operator==(const ScheduledStatement&) const = default;
 };
 
@@ -58,6 +66,7 @@ struct ScheduledKernel {
   KernelKind kind = KernelKind::loops;
   StatementId inside = none;                   // the repeat whose block it belongs to
   std::vector<ScheduledStatement> statements;  // in the order they run
+  TextPlace place;
   bool operator==(const ScheduledKernel&) const = default;
 };
 
@@ -65,6 +74,7 @@ struct ScheduledKernel {
 struct FoldedStatement {
   StatementId statement = none;
   bool unrolled = false;
+  TextPlace place;
   bool operator==(const FoldedStatement&) const = default;
 };
 
@@ -74,9 +84,6 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// Every live statement a kernel of its own, with the loops of its text, a scan outermost; nothing is folded.
-Schedule unfused_schedule(const Program& program);
-
 std::string print(const Program& program, const Schedule& schedule);
 
 // Well-formed as text and names; `verify` decides whether it means something. `file` names the text in errors.
@@ -85,7 +92,8 @@ Result<Schedule> parse_schedule(const Program& program, std::string_view text, s
 // Rejects: a statement that is missing, dead or there twice; folding what is not a map; a read before its definition;
 // loops, tiles and shared loops that do not fit; expressions that folding and unrolling make too large; a shared loop
 // between an element and its reader at another iteration; an order that changes the result (of argmax and argmin, of
-// sums that round at every step, of writes where the last one stays). The same for every machine.
+// sums that round at every step, of writes where the last one stays). The same for every machine. Errors have the place
+// of the statement in the text that the schedule was parsed from; the file is for the caller to add.
 Status verify(const Program& program, const Schedule& schedule);
 
 std::string_view name(Level level);

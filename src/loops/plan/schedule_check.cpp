@@ -12,8 +12,12 @@ namespace {
 
 class OrderCheck {
  public:
-  explicit OrderCheck(const FoldedStatements& folded)
-      : stepped_(folded.stepped), nodes_(stepped_.nodes), statements_(folded), table_(stepped_.program) {}
+  OrderCheck(const FoldedStatements& folded, const Schedule& schedule)
+      : schedule_(schedule),
+        stepped_(folded.stepped),
+        nodes_(stepped_.nodes),
+        statements_(folded),
+        table_(stepped_.program) {}
 
   Status run(const ScheduledKernel& kernel) const {
     Producers before(kernel);
@@ -58,7 +62,7 @@ class OrderCheck {
   };
 
   Error wrong(StatementId statement, std::string_view reason) const {
-    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", {}};
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), "", where(schedule_, statement)};
   }
 
   // Also one that reduces over nothing: its result is read like any other, though it reads nothing itself.
@@ -187,6 +191,7 @@ class OrderCheck {
     return Ok{};
   }
 
+  const Schedule& schedule_;
   const SteppedProgram& stepped_;
   const Nodes& nodes_;
   const FoldedStatements& statements_;
@@ -245,28 +250,19 @@ bool FoldedReads::reads(StatementId reader, ArrayId wanted) const {
   return found;
 }
 
-Schedule unfused_schedule(const Program& program) {
-  const StatementTable table(program);
-  const ArrayUses uses = find_uses(program);
-  Schedule schedule;
-  for (StatementId id = 0; id < table.size(); ++id) {
-    if (is_dead(table, uses, id) || needs_no_kernel(program, table, id)) continue;
-    ScheduledKernel& kernel = schedule.kernels.emplace_back();
-    kernel.inside = table.repeat_of(id);
-    if (std::holds_alternative<Repeat>(table[id].node)) kernel.kind = KernelKind::repeat;
-    ScheduledStatement& each = kernel.statements.emplace_back();
-    each.statement = id;
-    const std::vector<OwnIndex> indices = table.own_indices(id);
-    for (const uint32_t index : looping_indices(table, id, false)) each.loops.push_back({.index = index});
-    std::ranges::stable_partition(each.loops,
-                                  [&](const Loop& loop) { return indices[loop.index].kind == IndexKind::scan; });
-  }
-  return schedule;
+Where where(const Schedule& schedule, StatementId statement) {
+  Where found;
+  const auto take = [&](const auto& each) {
+    if (each.statement == statement) found = {"", each.place.line, each.place.column};
+  };
+  std::ranges::for_each(schedule.folded, take);
+  for (const ScheduledKernel& kernel : schedule.kernels) std::ranges::for_each(kernel.statements, take);
+  return found;
 }
 
 Status check_values(const Program& program, const Schedule& schedule) {
   LL_TRY(const auto folded, fold_statements(program, schedule));
-  const OrderCheck check(*folded);
+  const OrderCheck check(*folded, schedule);
   for (const ScheduledKernel& kernel : schedule.kernels) LL_DO(check.run(kernel));
   return Ok{};
 }

@@ -14,6 +14,9 @@ bool needs_no_kernel(const Program& program, const StatementTable& table, Statem
 // The own indices that need a loop.
 std::vector<uint32_t> looping_indices(const StatementTable& table, StatementId statement, bool unrolled);
 
+// The place of a statement in the text of a schedule, the last one if there are several.
+Where where(const Schedule& schedule, StatementId statement);
+
 // What a statement finds in memory: what it reads, and what is read by that which is folded into it.
 class FoldedReads {
  public:

@@ -17,7 +17,7 @@ namespace {
 class ScheduleParser {
  public:
   ScheduleParser(const Program& program, std::string_view text, bool is_plan)
-      : program_(program), table_(program), lexer_(text), is_plan_(is_plan) {}
+      : program_(program), table_(program), text_(text), lexer_(text), is_plan_(is_plan) {}
 
   Plan run() {
     expect(is_plan_ ? "plan" : "schedule");
@@ -30,8 +30,9 @@ class ScheduleParser {
     }
     expect("{");
     while (accept("fold")) {
+      const TextPlace begin = text_place();
       const StatementId statement = parse_statement_name();
-      plan_.schedule.folded.push_back({statement, accept("unrolled")});
+      plan_.schedule.folded.push_back({statement, accept("unrolled"), begin});
     }
     parse_kernels(none);
     expect("}");
@@ -104,6 +105,15 @@ class ScheduleParser {
     while (accept(","));
   }
 
+  // Where the text is read now. Such places come in their order, so that lines are counted once.
+  TextPlace text_place() {
+    for (; counted_ < lexer_.position(); ++counted_) {
+      ++counted_place_.column;
+      if (text_[counted_] == '\n') counted_place_ = {counted_place_.line + 1, 1};
+    }
+    return counted_place_;
+  }
+
   // ---- names ----
   ArrayId parse_array() {
     const Position at = lexer_.position();
@@ -145,11 +155,11 @@ class ScheduleParser {
   void parse_kernels(StatementId inside) {
     if (++nesting_ > 64) fail(ErrorCode::limit, "repeats are nested more than 64 deep");
     while (!lexer_.is("}")) {
-      ScheduledKernel kernel;
-      kernel.inside = inside;
+      ScheduledKernel kernel{.inside = inside, .place = text_place()};
       if (accept("repeat")) {
         kernel.kind = KernelKind::repeat;
-        kernel.statements.push_back({.statement = parse_statement_name()});
+        kernel.statements.push_back({.place = text_place()});
+        kernel.statements[0].statement = parse_statement_name();
         const StatementId repeat = kernel.statements[0].statement;
         plan_.schedule.kernels.push_back(std::move(kernel));
         plan_.kernels.emplace_back().axes.emplace_back();
@@ -187,7 +197,7 @@ class ScheduleParser {
   }
 
   void parse_statement(ScheduledKernel& kernel) {
-    ScheduledStatement each;
+    ScheduledStatement each{.place = text_place()};
     each.statement = statement_ = parse_statement_name();
     indices_ = table_.own_indices(statement_);
     expect(":");
@@ -317,12 +327,15 @@ class ScheduleParser {
 
   const Program& program_;
   StatementTable table_;
+  std::string_view text_;
   Lexer lexer_;
   bool is_plan_;
   Plan plan_;
   StatementId statement_ = none;
   std::vector<OwnIndex> indices_;  // of `statement_`
   int nesting_ = 0;
+  Position counted_ = 0;
+  TextPlace counted_place_{1, 1};
 };
 
 Result<Plan> parse_text(const Program& program, std::string_view text, std::string_view file, bool is_plan) {

@@ -42,7 +42,8 @@ class ScheduleVerifier {
   static constexpr size_t nowhere = std::numeric_limits<size_t>::max();
 
   Error wrong(StatementId statement, std::string_view reason, std::string hint = "") const {
-    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), std::move(hint), {}};
+    return {ErrorCode::range, fmt::format("'{}' {}", table_.text(statement), reason), std::move(hint),
+            where(schedule_, statement)};
   }
   const ArrayUse& use_of(StatementId id) const { return uses_.arrays[results_of(table_[id])[0]]; }
 
@@ -50,7 +51,7 @@ class ScheduleVerifier {
   Status check_folded(const FoldedStatement& folded) {
     const StatementId id = folded.statement;
     if (id >= table_.size()) return unknown(id);
-    if (is_folded_[id]) return wrong(id, "is folded twice");
+    if (is_folded_[id]) return wrong(id, "is folded twice", "leave it out here");
     is_folded_[id] = true;
     const auto* compute = std::get_if<Compute>(&table_[id].node);
     const auto* constant = std::get_if<Constant>(&table_[id].node);
@@ -81,12 +82,16 @@ class ScheduleVerifier {
     std::vector<StatementId> open;
     for (size_t k = 0; k < schedule_.kernels.size(); ++k) {
       const ScheduledKernel& kernel = schedule_.kernels[k];
-      if (kernel.statements.empty()) return Error{ErrorCode::range, "a kernel has no statements", "", {}};
+      if (kernel.statements.empty())
+        return Error{ErrorCode::range,
+                     "a kernel has no statements",
+                     "leave it out",
+                     {"", kernel.place.line, kernel.place.column}};
       while (!open.empty() && open.back() != kernel.inside) open.pop_back();
       for (size_t place = 0; place < kernel.statements.size(); ++place) {
         const StatementId id = kernel.statements[place].statement;
         if (id >= table_.size()) return unknown(id);
-        if (kernel_of_[id] != nowhere) return wrong(id, "is there twice");
+        if (kernel_of_[id] != nowhere) return wrong(id, "is there twice", "leave it out here");
         kernel_of_[id] = k;
         place_of_[id] = place;
         const bool follows = kernel.inside == none ? open.empty() : !open.empty();
@@ -109,18 +114,19 @@ class ScheduleVerifier {
 
   Status check_presence(StatementId id) const {
     const bool is_placed = kernel_of_[id] != nowhere;
-    if (is_placed && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it");
-    if (is_folded_[id] && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it");
+    if (is_placed && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it", "leave it out");
+    if (is_folded_[id] && is_dead(table_, uses_, id)) return wrong(id, "is dead: no output needs it", "leave it out");
     if (is_dead(table_, uses_, id)) return Ok{};
     if (needs_no_kernel(program_, table_, id)) {
       if (!is_placed) return Ok{};
-      return wrong(id, "needs no kernel: it is a table, or has no elements");
+      return wrong(id, "needs no kernel: it is a table, or has no elements", "leave it out");
     }
     if (is_folded_[id] && is_placed && use_of(id).others == 0)
-      return wrong(id, "is folded into all its readers and needs no kernel");
+      return wrong(id, "is folded into all its readers and needs no kernel", "leave it out here");
     if (is_folded_[id] && !is_placed && use_of(id).others > 0)
       return wrong(id, "is needed in memory: folded or not, a kernel computes it");
-    if (!is_folded_[id] && !is_placed) return wrong(id, "is missing: no kernel computes it and it is not folded");
+    if (!is_folded_[id] && !is_placed)
+      return wrong(id, "is missing: no kernel computes it and it is not folded", "give it a kernel");
     return Ok{};
   }
 
@@ -145,7 +151,7 @@ class ScheduleVerifier {
   Status check_reads(StatementId at) const {
     const StatementId last = last_read_by(at);
     if (last == none || runs_before(last, at)) return Ok{};
-    return wrong(at, fmt::format("runs before '{}', which it reads", table_.text(last)));
+    return wrong(at, fmt::format("runs before '{}', which it reads", table_.text(last)), "put it behind that");
   }
 
   // Of the statements with kernels that `reader` reads, itself or through what is folded into it, the one that runs

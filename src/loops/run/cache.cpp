@@ -132,7 +132,7 @@ std::string first_lines(const ProcessResult& result, int count) {
   std::string lines;
   for (size_t at = 0; count-- > 0 && at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    lines += (lines.empty() ? "" : "\n") + shown(std::string_view(text).substr(at, end - at), 500);
+    lines += (lines.empty() ? "" : "; ") + shown(std::string_view(text).substr(at, end - at), 500);
     at = end + 1;
   }
   return lines;

@@ -207,7 +207,7 @@ Status check_tensor(const Array& declared, const Tensor& given, std::string_view
   return Ok{};
 }
 
-// A library that can not be used is removed: it must not be found again.
+// A library that can not be used is removed with its text: it must not be found again.
 Result<void*> load(const Library& library, const std::string& symbol) {
   void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string problem = handle == nullptr ? dlerror() : "";
@@ -217,7 +217,9 @@ Result<void*> load(const Library& library, const std::string& symbol) {
     handle = nullptr;
   }
   std::error_code ignored;
-  if (handle == nullptr) std::filesystem::remove(library.path, ignored);
+  if (handle == nullptr)
+    for (const char* suffix : {".so", ".c"})
+      std::filesystem::remove(std::filesystem::path(library.path).replace_extension(suffix), ignored);
   if (!library.remove_after_loading.empty()) std::filesystem::remove_all(library.remove_after_loading, ignored);
   if (handle != nullptr) return handle;
   return Error{

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "loops/ir/parse.h"
+#include "loops/plan/schedule_check.h"
 
 namespace lightline::loops::plan {
 
@@ -40,6 +42,26 @@ inline Program parsed(const std::string& text) {
   auto program = parse_and_verify(text, "program");
   EXPECT_TRUE(program.ok()) << to_string(program.error()) << "\n" << text;
   return program.ok() ? std::move(program).value() : Program{};
+}
+
+// Every live statement a kernel of its own, with the loops of its text, a scan outermost; nothing is folded.
+inline Schedule unfused_schedule(const Program& program) {
+  const StatementTable table(program);
+  const ArrayUses uses = find_uses(program);
+  Schedule schedule;
+  for (StatementId id = 0; id < table.size(); ++id) {
+    if (is_dead(table, uses, id) || needs_no_kernel(program, table, id)) continue;
+    ScheduledKernel& kernel = schedule.kernels.emplace_back();
+    kernel.inside = table.repeat_of(id);
+    if (std::holds_alternative<Repeat>(table[id].node)) kernel.kind = KernelKind::repeat;
+    ScheduledStatement& each = kernel.statements.emplace_back();
+    each.statement = id;
+    const std::vector<OwnIndex> indices = table.own_indices(id);
+    for (const uint32_t index : looping_indices(table, id, false)) each.loops.push_back({.index = index});
+    std::ranges::stable_partition(each.loops,
+                                  [&](const Loop& loop) { return indices[loop.index].kind == IndexKind::scan; });
+  }
+  return schedule;
 }
 
 // For what does damage at random.

@@ -347,7 +347,7 @@ TEST(Schedule, SaysMoreThanEmittedCDoes) {
   const Status status = verify(program, *schedule);
   EXPECT_TRUE(status.ok()) << to_string(status.error());
   EXPECT_EQ(to_string(emit_c(program, *schedule).error()),
-            "error: 'c' has turning loops or unequal tiles, which emitted C does not");
+            "3:5: error: 'c' has turning loops or unequal tiles, which emitted C does not");
 }
 
 // Threads of a block may read what others made before a barrier; the same without one is a rejected case.
