@@ -252,29 +252,31 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
       }
     flat.push_back({value, factor});
   };
+  const auto add_parts = [&](const Value& value, double factor) {
+    const Term& term = terms_[value.term];
+    if (term.kind != TermKind::sum || term.args.size() + flat.size() + args.size() > most_parts) return false;
+    const std::vector<Argument> inner = term.args;
+    number += factor * term.number;
+    spelled.push_back(value.term);
+    for (const Argument& one : inner) add(part_of(value, one.value), factor * one.factor);
+    return true;
+  };
   for (const Argument& arg : args) {
-    if (arg.value.is_number()) {
-      number += arg.factor * arg.value.number;
+    if (!arg.value.is_element()) {
+      add(arg.value, arg.factor);
       continue;
     }
-    if (arg.value.is_element()) {
-      const Term& term = terms_[arg.value.term];
-      if (term.kind == TermKind::sum && term.args.size() + flat.size() + args.size() <= most_parts) {
-        const std::vector<Argument> inner = term.args;
-        number += arg.factor * term.number;
-        spelled.push_back(arg.value.term);
-        for (const Argument& one : inner) add(part_of(arg.value, one.value), arg.factor * one.factor);
-        continue;
-      }
-      if (term.kind == TermKind::product && term.number != 1) {
-        std::vector<Value> factors;
-        const double scale = term.number;
-        for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(part_of(arg.value, one.value));
-        add(product(std::move(factors), 1, type), arg.factor * scale);
-        continue;
-      }
+    if (add_parts(arg.value, arg.factor)) continue;
+    const Term& term = terms_[arg.value.term];
+    if (term.kind != TermKind::product || term.number == 1) {
+      add(arg.value, arg.factor);
+      continue;
     }
-    add(arg.value, arg.factor);
+    std::vector<Value> factors;
+    const double scale = term.number;
+    for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(part_of(arg.value, one.value));
+    const Value scaled = product(std::move(factors), 1, type);
+    if (!scaled.is_element() || !add_parts(scaled, arg.factor * scale)) add(scaled, arg.factor * scale);
   }
   std::erase_if(flat, [](const Argument& arg) { return arg.factor == 0; });
   join_totals(flat);
