@@ -372,6 +372,8 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
       Value inverse = element_of(Function::divide, reciprocal, type, result);
       return put(product({*args[0], std::move(inverse)}, 1, type));
     }
+    case Function::silu:  // x * sigmoid(x), however it is spelled
+      return put(product({*args[0], element_of(Function::sigmoid, args, type, result)}, 1, type));
     case Function::sqrt:
     case Function::rsqrt:
       if (const auto apart = call_on_factors(function, *args[0], type, result)) return put(*apart);
