@@ -237,6 +237,16 @@ Value Algebra::flattened(Term term, std::span<const uint64_t> spelled, const Coo
   return Value::element(id, coordinates.forms(), width);
 }
 
+// Whether a part of a sum is also one of these.
+bool Algebra::has_part_of(const Value& sum, const std::vector<Argument>& args) {
+  if (terms_[sum.term].kind != TermKind::sum) return false;
+  const std::vector<Argument> parts = terms_[sum.term].args;
+  return std::any_of(parts.begin(), parts.end(), [&](const Argument& part) {
+    const Value value = part_of(sum, part.value);
+    return std::any_of(args.begin(), args.end(), [&](const Argument& arg) { return arg.value == value; });
+  });
+}
+
 Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   std::vector<Argument> flat;
   std::vector<uint64_t> spelled;
@@ -276,7 +286,9 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
     const double scale = term.number;
     for (const Argument& one : std::vector<Argument>(term.args)) factors.push_back(part_of(arg.value, one.value));
     const Value scaled = product(std::move(factors), 1, type);
-    if (!scaled.is_element() || !add_parts(scaled, arg.factor * scale)) add(scaled, arg.factor * scale);
+    // u + 3 (c - u) is 3 c - 2 u.
+    const bool joins = scaled.is_element() && has_part_of(scaled, args) && add_parts(scaled, arg.factor * scale);
+    if (!joins) add(scaled, arg.factor * scale);
   }
   std::erase_if(flat, [](const Argument& arg) { return arg.factor == 0; });
   join_totals(flat);

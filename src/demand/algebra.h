@@ -58,6 +58,7 @@ class Algebra {
   Value moved(const Value& value, std::span<const Form> at);
   bool may_meet();
   Value part_of(const Value& whole, const Value& part);
+  bool has_part_of(const Value& sum, const std::vector<Argument>& args);
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
   std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);
   std::optional<int64_t> evaluate(const Form& form, std::span<const int64_t> at) const;
