@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <type_traits>
@@ -34,7 +35,12 @@ class ShortVector {
   ShortVector(Iterator first, Iterator last) {
     append(first, last);
   }
-  ShortVector(const ShortVector& other) { append(other.begin(), other.end()); }
+  ShortVector(const ShortVector& other) {
+    if (other.is_short())
+      take_short(other);
+    else
+      append(other.begin(), other.end());
+  }
   ShortVector(ShortVector&& other) noexcept { take(other); }
   ShortVector& operator=(const ShortVector& other) {
     if (this == &other) return *this;
@@ -139,12 +145,19 @@ class ShortVector {
   }
   // What `other` has; this one has nothing.
   void take(ShortVector& other) {
-    if (other.is_short())
-      std::uninitialized_copy(other.begin(), other.end(), short_);
-    else
+    if (other.is_short()) {
+      take_short(other);
+    } else {
       long_ = other.long_;
-    size_ = std::exchange(other.size_, 0);
+      size_ = other.size_;
+    }
+    other.size_ = 0;
     capacity_ = std::exchange(other.capacity_, kept);
+  }
+  // All places, whether there is something in them or not: a copy of known size.
+  void take_short(const ShortVector& other) {
+    std::memcpy(static_cast<void*>(short_), static_cast<const void*>(other.short_), sizeof(short_));
+    size_ = other.size_;
   }
 
   uint32_t size_ = 0;

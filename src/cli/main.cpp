@@ -2,6 +2,10 @@
 #include <pthread.h>
 #include <signal.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <cstdio>
 
 #include "api/guard.h"
@@ -67,11 +71,20 @@ void clean_up_on_signals() {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// Memory is asked for in large pieces, and what is free is kept: much of it comes and goes.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_TOP_PAD, 16 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 }  // namespace
 }  // namespace lightline::cli
 
 int main(int argc, char** argv) {
   using namespace lightline;
+  cli::keep_memory();
   cli::clean_up_on_signals();
   ::signal(SIGXFSZ, SIG_IGN);  // what this thread itself prints may go to a file that may not grow
   const auto code = api::guarded([&]() -> Result<int> {

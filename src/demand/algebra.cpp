@@ -335,7 +335,7 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
       if (term.kind == TermKind::product && term.args.size() + flat.size() + factors.size() <= most_parts) {
         number *= term.number;
         spelled.push_back(factor.term);
-        for (const Argument& one : std::vector<Argument>(term.args)) {
+        for (const Argument& one : term.args) {
           const Value inner = part_of(factor, one.value);
           if (inner.is_number())
             number *= inner.number;

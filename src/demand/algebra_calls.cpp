@@ -277,7 +277,7 @@ std::optional<Value> Algebra::call_on_factors(Function function, const Value& ar
     std::vector<Value> factors;
   };
   std::vector<Group> groups;
-  for (const Argument& factor : std::vector<Argument>(term.args)) {
+  for (const Argument& factor : term.args) {
     Group own{{}, {moved(factor.value, arg.at)}};
     const auto see = [&](index::AtomId variable) { own.coordinates.insert(variable); };
     if (factor.value.is_position()) atoms_.for_each_variable(factor.value.form, see);

@@ -123,6 +123,12 @@ void note_gathers(const loops::Program& program, const Needs& needs, Analysis& a
   }
 }
 
+Demand floor_of(NormalForm& form) {
+  Needs floor(form, Tier::floor);
+  floor.run();
+  return demand_of(floor);
+}
+
 }  // namespace
 
 Analysis analyze(const loops::Program& program, const KnownValues& known, bool data) {
@@ -134,9 +140,7 @@ Analysis analyze(const loops::Program& program, const KnownValues& known, bool d
   analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
   for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
   note_gathers(program, fused, analysis);
-  Needs floor(form, Tier::floor);
-  floor.run();
-  analysis.floor = demand_of(floor);
+  analysis.floor = floor_of(form);
   analysis.given_up = given_up(form, fused);
   if (data) analysis.terms = term_demands(form, fused);
   NormalForm bordered = normal_form(program, known, true);

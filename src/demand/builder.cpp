@@ -200,17 +200,16 @@ Cases Builder::read(const Expr& e, const Space& space) {
   Cases into;
   // Subscripts are mostly single forms.
   std::vector<Form> forms;
-  std::vector<Cases> lists;
+  std::vector<Cases> lists(e.args[2]);  // of those that are no indices
   bool plain = true;
   for (uint32_t i = 0; i < e.args[2]; ++i) {
     const Expr& sub = program_.exprs[subscripts[i]];
     if (sub.kind == ExprKind::index) {
       forms.push_back(space.values.at(sub.args[0]));
-      lists.push_back({{space.whole(), Value::position(forms.back())}});
       continue;
     }
-    lists.push_back(evaluate(subscripts[i], space));
-    const Cases& cases = lists.back();
+    lists[i] = evaluate(subscripts[i], space);
+    const Cases& cases = lists[i];
     if (cases.size() == 1 && cases[0].where.cuts.empty() && cases[0].where.box == space.box)
       forms.push_back(subscript(cases[0].value, shape[i], space.box));
     else
@@ -221,7 +220,11 @@ Cases Builder::read(const Expr& e, const Space& space) {
     read_at(array, forms, fill, space.whole(), into);
   } else {
     std::vector<const Cases*> pointers;
-    for (const Cases& list : lists) pointers.push_back(&list);
+    for (uint32_t i = 0; i < e.args[2]; ++i) {
+      if (program_.exprs[subscripts[i]].kind == ExprKind::index)
+        lists[i] = {{space.whole(), Value::position(space.values.at(program_.exprs[subscripts[i]].args[0]))}};
+      pointers.push_back(&lists[i]);
+    }
     algebra_.for_each_choice(pointers, [&](const Region& where, std::span<const Value* const> values) {
       std::vector<Form> at;
       for (size_t i = 0; i < values.size(); ++i) at.push_back(subscript(*values[i], shape[i], where.box));

@@ -219,7 +219,7 @@ const Cases& Builder::cases_of(ArrayId array) {
     // A view is no memory of its own: what it is of lies somewhere else.
     while (is_view_[array] && terms_[one.value.term].kind == TermKind::stored)
       one.value.term = terms_[one.value.term].array;
-    const Term made = terms_[one.value.term];
+    const Term& made = terms_[one.value.term];
     Term stored;
     stored.kind = TermKind::stored;
     stored.rank = made.rank;

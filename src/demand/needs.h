@@ -14,6 +14,7 @@
 
 #include "demand/equal_factors.h"
 #include "demand/inner_sums.h"
+#include "demand/known_orders.h"
 #include "demand/network.h"
 #include "demand/normal_form.h"
 #include "demand/pairs.h"
@@ -331,13 +332,13 @@ class Needs {
   bool inner_sums(const Value& value, InnerSums& inner);
   bool reads_linearly(const Value& value, TermId id);
   std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
-  double steps_beside(const Network& network, size_t a, size_t b);
   bool is_function_of(const Value& value, const Value& element, std::span<const index::Range> box);
   bool stands_beside_function(const Network& network, const Value& element);
   bool stands_beside_function(const Term& product, const Value& element);
   double products_made_for(TermId sum, const Network& prepared, Network network, double products,
                            std::set<TermId>& inside);
   void try_without(const Network& network, TermId owner);
+  std::vector<uint64_t> variables_by_place(const Value& value) const;
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
   double products_inside_factors(TermId id) const;
@@ -383,6 +384,8 @@ class Needs {
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
   struct Orders;
   double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed = false);
+  double found_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed);
+  bool is_order_told_by_forms(const Network& network, const std::vector<size_t>& inner, bool keep) const;
   std::vector<Region> reads_of(const Value& reduction, const Region& region, TermId read);
   double transform_share(const Network& network, const std::vector<size_t>& inner,
                          uint64_t variables = UINT64_MAX) const;
@@ -394,12 +397,6 @@ class Needs {
   Operands product_type(const Network& network, const std::vector<size_t>& inner) const;
   Operands product_type(DType width, const std::vector<const Factor*>& factors) const;
   double real_products(Operands& operands, TermId owner) const;
-  struct PricedChain {
-    Network network;
-    TermId owner = no_term;
-    Operands type = DType::f32;
-    double real_products = 1, products = 0;
-  };
   void settle_pairs();
   void take_pairs_from_chains();
   std::vector<double> least_as_pieces(const std::vector<const Network*>& networks);
@@ -470,8 +467,9 @@ class Needs {
   std::map<PairKey, std::vector<Network>> sums_met_;  // pairs of a sum that has sums of products among its parts
   std::vector<PricedChain> chains_;
   static constexpr size_t most_folded = 64;
-  static constexpr size_t few_factors = 6;           // orders of those cost little
-  double order_steps_ = 4e6;                         // left, of pairs of parts that are looked at
+  static constexpr size_t few_factors = 6;  // orders of those cost little
+  double order_steps_ = 4e6;                // left, of pairs of parts that are looked at
+  KnownOrders known_orders_;
   std::map<std::pair<TermId, TermId>, Fold> folds_;  // by the sum and the term
   std::map<std::array<uint64_t, 4>, Total> totals_;
   std::map<TermId, std::map<TermId, Without>> without_;  // floor: by sum of products, by the sum that reads it
@@ -479,14 +477,8 @@ class Needs {
   // floor: by terms of factors of two sums, one of which reads the other: which sums, and what the second takes then
   std::map<std::pair<TermId, TermId>, std::map<std::pair<TermId, TermId>, Without>> meetings_;
   std::map<std::pair<TermId, TermId>, std::set<std::pair<TermId, TermId>>> plain_meetings_;
-  std::set<TermId> stood_for_;  // floor: sums whose products those of another stand for
-  // Products of several factors on the way to sums
-  struct MadeBefore {
-    std::vector<Region> regions;          // of the coordinates of all of them
-    std::set<std::vector<int64_t>> rows;  // where no more is known than the rows
-    double spent = 0;                     // products of the sums that may have made them
-  };
-  std::map<std::vector<int64_t>, MadeBefore> made_before_;                  // by terms
+  std::set<TermId> stood_for_;                              // floor: sums whose products those of another stand for
+  std::map<std::vector<int64_t>, MadeBefore> made_before_;  // by terms
   std::map<std::vector<int64_t>, MadeBefore>* changed_in_trial_ = nullptr;  // what entries were, while it is tried
   MadeBefore& made_before(const std::vector<int64_t>& key) {                // to change it
     MadeBefore& made = made_before_[key];

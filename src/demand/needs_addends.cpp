@@ -224,8 +224,7 @@ bool Needs::price_unmasked(const Value& value, const Cases& body, const Region& 
     Network network =
         network_of({{}, 1, {}}, region, bit(reduced) - 1, narrower(term(id).width, wanted_width_[id]), id);
     algebra_.box = region.box;
-    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
-      add_factor(network, algebra_.moved(arg.value, value.at));
+    for (const Argument& arg : term(value.term).args) add_factor(network, algebra_.moved(arg.value, value.at));
     return network;
   };
   Network whole = product(hull);

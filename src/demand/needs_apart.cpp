@@ -36,7 +36,7 @@ bool Needs::repeats(const Value& part, const Network& network, const Factor& fac
   if (part.is_element() && term(part.term).kind == TermKind::product) {
     algebra_.box = network.region.box;
     bool with_formula = false, all = true;
-    for (const Argument& arg : std::vector<Argument>(term(part.term).args)) {
+    for (const Argument& arg : term(part.term).args) {
       const Value one = algebra_.moved(arg.value, part.at);
       const bool formula = !algebra_.reads_data(one);
       with_formula |= formula;
@@ -83,8 +83,7 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor,
   if (value.is_element() && term(value.term).kind == TermKind::call &&
       term(value.term).function == loops::Function::logical_or) {
     algebra_.box = network.region.box;
-    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
-      parts.push_back(algebra_.moved(arg.value, value.at));
+    for (const Argument& arg : term(value.term).args) parts.push_back(algebra_.moved(arg.value, value.at));
     if (!std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return picks(part); })) parts.clear();
     return parts;
   }
@@ -171,7 +170,7 @@ double Needs::elements_of(const Value& value, const Region& region) {
   if (value.is_element() && term(value.term).kind == TermKind::product) {
     double most = 1;
     algebra_.box = region.box;
-    for (const Argument& arg : std::vector<Argument>(term(value.term).args))
+    for (const Argument& arg : term(value.term).args)
       if (algebra_.reads_data(arg.value))
         most = std::max(most, elements_of(algebra_.moved(arg.value, value.at), region));
     return most;

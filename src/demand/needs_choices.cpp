@@ -47,7 +47,7 @@ void Needs::need_truth(const Value& truth, bool answer, const Region& region) {
   }
   if (made.function == Function::logical_not) answer = !answer;
   if (made.function != Function::logical_not && (made.function == Function::logical_and) != answer) return;
-  for (const Argument& arg : std::vector<Argument>(made.args)) {
+  for (const Argument& arg : made.args) {
     algebra_.box = region.box;
     need_truth(algebra_.moved(arg.value, truth.at), answer, region);
   }

@@ -291,7 +291,7 @@ Value Needs::main_part(const Value& value, const Region& region) {
   const uint64_t all = variables_of(value) & several;
   Value main;
   algebra_.box = region.box;
-  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+  for (const Argument& arg : term(value.term).args) {
     const Value part = algebra_.moved(arg.value, value.at);
     if ((variables_of(part) & several) != all) continue;
     if (main.is_element() || !part.is_element() || !algebra_.reads_data(part)) return value;

@@ -2,11 +2,11 @@
 // free: a sum of products that is only read linearly, however often, need not be made if the sums that read it are
 // cheaper without it.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
 #include "demand/needs.h"
+#include "demand/steps_beside.h"
 
 namespace lightline::demand {
 
@@ -27,33 +27,6 @@ void sort_once(std::vector<Item>& list) {
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
-
-// The points of a box as far as sets of its variables go, from one table per eight variables.
-class SidePoints {
- public:
-  explicit SidePoints(const std::vector<index::Range>& box) : tables_((box.size() + 7) / 8) {
-    for (size_t t = 0; t < tables_.size(); ++t) {
-      tables_[t][0] = 1;
-      for (size_t set = 1; set < 256; ++set) {
-        const size_t variable = 8 * t + size_t(std::countr_zero(set));
-        const double side = variable < box.size() ? double(box[variable].count()) : 1;
-        tables_[t][set] = tables_[t][set & (set - 1)] * side;
-      }
-    }
-  }
-
-  double operator()(uint64_t variables) const {
-    double total = 1;
-    for (const auto& table : tables_) {
-      total *= table[variables & 255];
-      variables >>= 8;
-    }
-    return total;
-  }
-
- private:
-  std::vector<std::array<double, 256>> tables_;
-};
 
 }  // namespace
 
@@ -129,36 +102,6 @@ std::optional<Network> Needs::inlined(const Network& network, size_t factor, con
   }
   if (result.factors.size() > most_factors) return std::nullopt;
   return result;
-}
-
-// At least the products of a network in the cheapest order, where two of its factors are one that is there.
-double Needs::steps_beside(const Network& network, size_t a, size_t b) {
-  constexpr size_t most_parts = 10;
-  std::vector<uint64_t> parts{network.factors[a].variables | network.factors[b].variables};
-  for (size_t i = 0; i < network.factors.size(); ++i)
-    if (i != a && i != b && !network.factors[i].formula) parts.push_back(network.factors[i].variables);
-  if (parts.size() > most_parts) return 0;
-  uint64_t all = 0;
-  for (const uint64_t part : parts) all |= part;
-  const size_t sets = size_t(1) << parts.size();
-  std::vector<uint64_t> open(sets, 0);  // variables of what is made of a set of parts
-  for (size_t set = 1; set < sets; ++set) {
-    uint64_t inside = 0, outside = all & ~network.summed;
-    for (size_t i = 0; i < parts.size(); ++i) ((set >> i & 1) != 0 ? inside : outside) |= parts[i];
-    open[set] = inside & outside;
-  }
-  const SidePoints points_along(network.region.box);
-  std::vector<double> fewest(sets, INFINITY);
-  for (size_t set = 1; set < sets; ++set) {
-    if ((set & (set - 1)) == 0) fewest[set] = 0;
-    for (size_t one = (set - 1) & set; one > (set ^ one); one = (one - 1) & set) {
-      const size_t other = set ^ one;
-      fewest[set] = std::min(fewest[set], fewest[one] + fewest[other] + points_along(open[one] | open[other]));
-    }
-  }
-  const double box = points_along(all);
-  const double points = index::count(network.region, atoms_, data_);
-  return fewest[sets - 1] * (box > 0 ? std::min(1.0, points / box) : 0);
 }
 
 // A function that bends, of this element.
@@ -248,18 +191,28 @@ void Needs::try_without(const Network& network, TermId owner) {
       without.inside_products = std::max(without.inside_products, inside);
       without.products = std::max(without.products, products);
       without.more = std::max(without.more, products - *as_it_is);
+      std::optional<StepsBeside> steps_beside;
       const auto meets = [](const Factor& factor) { return !factor.formula && factor.value.is_element(); };
       for (size_t a = 0; a < first_own; ++a)
         for (size_t b = first_own; b < other->factors.size(); ++b) {
           const Factor &outer = other->factors[a], &own = other->factors[b];
           if (!meets(outer) || !meets(own)) continue;
           Without& beside = meetings_[std::minmax(outer.value.term, own.value.term)][{one.made, owner}];
-          const double steps = steps_beside(*other, a, b);
+          if (!steps_beside) steps_beside.emplace(*other, index::count(other->region, atoms_, data_));
+          const double steps = (*steps_beside)(a, b);
           beside.products = std::max(beside.products, steps);
           beside.more = std::max(beside.more, steps - *as_it_is);
         }
     }
   }
+}
+
+// The variables of each place that an element is read at.
+std::vector<uint64_t> Needs::variables_by_place(const Value& value) const {
+  std::vector<uint64_t> variables(value.at.size(), 0);
+  for (size_t c = 0; c < variables.size(); ++c)
+    atoms_.for_each_variable(value.at[c], [&](index::AtomId v) { variables[c] |= bit(v); });
+  return variables;
 }
 
 // What a term is made of, linearly, down to what is not linear, each with the coordinates that it has of the term's;
@@ -275,15 +228,15 @@ const Sources& Needs::linear_sources(TermId id) {
   };
   const auto add = [&](const Value& value) {
     if (!value.is_element() || !term(value.term).reads_data) return;
-    const auto coordinates = [&](const Form& form) { return variables_of(Value::position(form)) >> reduced; };
     if (!is_linear(term(value.term)) || value.term >= id || stands_beside_function(term(id), value)) {
       add_source(value.term, variables_of(value) >> reduced);
       return;
     }
+    const std::vector<uint64_t> variables = variables_by_place(value);
     for (const auto& [source, has] : linear_sources(value.term)) {
       uint64_t outer = source == no_term ? 1 : 0;
-      for (size_t c = 0; c < value.at.size(); ++c)
-        if ((has & bit(c)) != 0) outer |= coordinates(value.at[c]);
+      for (size_t c = 0; c < variables.size(); ++c)
+        if ((has & bit(c)) != 0) outer |= variables[c] >> reduced;
       add_source(source, outer);
     }
   };
@@ -299,11 +252,12 @@ bool Needs::has_in_common(const InnerSum& inner, const Value& added, const Netwo
   if (term(inner.value.term).kind == TermKind::product) return true;
   const uint64_t stays = variables_of(added) & ~network.summed;
   const Sources& sources = linear_sources(inner.value.term);
+  const std::vector<uint64_t> places = variables_by_place(inner.value);
   return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
     if (source.first == no_term) return true;
     uint64_t variables = 0;
-    for (size_t c = 0; c < inner.value.at.size(); ++c)
-      if ((source.second & bit(c)) != 0) variables |= variables_of(Value::position(inner.value.at[c]));
+    for (size_t c = 0; c < places.size(); ++c)
+      if ((source.second & bit(c)) != 0) variables |= places[c];
     return source.first == added.term && (variables & ~network.summed) == stays;
   });
 }
@@ -334,13 +288,15 @@ std::map<TermId, double> Needs::shares_of_parts(const Term& sum) {
   for (const auto& [variables_had, products, id] : order) {
     const auto& values = parts[id];
     Sources sources;
-    if (is_linear(term(id)))
+    if (is_linear(term(id))) {
+      const std::vector<uint64_t> places = variables_by_place(*values[0]);
       for (const auto& [source, has] : linear_sources(id)) {
         uint64_t variables = source == no_term ? 1 : 0;
-        for (size_t c = 0; c < values[0]->at.size(); ++c)
-          if ((has & bit(c)) != 0) variables |= variables_of(Value::position(values[0]->at[c]));
+        for (size_t c = 0; c < places.size(); ++c)
+          if ((has & bit(c)) != 0) variables |= places[c];
         sources.emplace_back(source, variables);
       }
+    }
     sort_once(sources);
     const bool own = std::none_of(sources.begin(), sources.end(),
                                   [&](const auto& source) {

@@ -180,11 +180,12 @@ size_t Needs::times_read(const Network& network, TermId id) {
 // Every factor that is an element of this sum of products becomes its product.
 bool Needs::join_all(Network& network, TermId id) {
   for (size_t i = 0; i < network.factors.size();) {
-    const Value value = network.factors[i].value;
-    if (!value.is_element() || value.term != id || network.factors[i].exponential) {
+    const Factor& factor = network.factors[i];
+    if (!factor.value.is_element() || factor.value.term != id || factor.exponential) {
       ++i;
       continue;
     }
+    const Value value = factor.value;
     network.factors.erase(network.factors.begin() + int64_t(i));
     if (!join(network, term(id), term(id).body[0], value.at)) return false;
   }
@@ -291,8 +292,9 @@ void Needs::absorb(Network& network) {
 
 void Needs::absorb_own(Network& network) {
   for (size_t i = 0; i < network.factors.size() && network.absorbed.size() < most_absorbed; ++i) {
+    if (!may_join(network.factors[i].value)) continue;
     const Value value = network.factors[i].value;
-    if (!may_join(value) || is_needed_anyway(value, network.region) || is_used_elsewhere(value, network)) continue;
+    if (is_needed_anyway(value, network.region) || is_used_elsewhere(value, network)) continue;
     // Where it is read in windows or by digits its elements are shared, which an order can not tell.
     if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
     Network wider = network;

@@ -81,7 +81,7 @@ std::vector<Value> Needs::truths_of(const Term& function) {
   size_t visits = 0;
   const auto visit = [&](const auto& self, const Term& made, const Value* at) -> bool {
     if (++visits > most_visits) return false;
-    const std::vector<Argument> args = made.args;
+    const std::vector<Argument>& args = made.args;
     return std::all_of(args.begin(), args.end(), [&](const Argument& arg) {
       if (arg.value.is_number()) return true;
       if (!arg.value.is_element()) return false;
@@ -369,10 +369,11 @@ bool Needs::is_free(const Region& region, index::AtomId variable) const {
 // A sum of fewer one-hot rows than there are places, as a choice of two out of eight, joins: each row picks by itself.
 void Needs::join_one_hot_rows(Network& network) {
   for (size_t i = 0; i < network.factors.size(); ++i) {
-    const Value value = network.factors[i].value;
-    if (!may_join(value) || network.factors[i].exponential || !is_plain(value.at)) continue;
-    const Term rows = term(value.term);
-    const Value body = rows.body[0].value;
+    const Factor& factor = network.factors[i];
+    if (!may_join(factor.value) || factor.exponential || !is_plain(factor.value.at)) continue;
+    const Value value = factor.value;
+    const Term& rows = term(value.term);
+    const Value& body = rows.body[0].value;
     if (!rows.body[0].where.is_box() || !body.is_element() || network.region.box.size() + rows.reduced.size() > 60)
       continue;
     const Term& test = term(body.term);
@@ -383,7 +384,7 @@ void Needs::join_one_hot_rows(Network& network) {
     wider.factors.erase(wider.factors.begin() + int64_t(i));
     const Value row = enter(rows.body[0], rows, value.at, wider.region, wider.summed);
     double places = 0;  // those that a row could pick
-    for (const Argument& arg : std::vector<Argument>(term(body.term).args)) {
+    for (const Argument& arg : term(body.term).args) {
       const Value side = algebra_.moved(arg.value, row.at);
       const uint32_t place = side.is_position() ? plain_variable(side.form) : no_variable;
       if (place < network.region.box.size()) places = double(network.region.box[place].count());
@@ -402,10 +403,11 @@ void Needs::take_one_hot(Network& network) {
         take_scatter(network, i))
       break;
   for (size_t i = 0; i < network.factors.size(); ++i) {
-    const Value value = network.factors[i].value;
-    if (!value.is_element()) continue;
-    const Term& test = term(value.term);
+    const TermId id = network.factors[i].value.term;
+    if (!network.factors[i].value.is_element()) continue;
+    const Term& test = term(id);
     if (test.kind != TermKind::call || test.function != loops::Function::eq) continue;
+    const Value value = network.factors[i].value;
     algebra_.box = network.region.box;
     Value place = algebra_.moved(test.args[0].value, value.at), element = algebra_.moved(test.args[1].value, value.at);
     if (!place.is_position()) std::swap(place, element);

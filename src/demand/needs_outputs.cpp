@@ -253,7 +253,7 @@ std::optional<std::vector<Needs::Change>> Needs::changes_of(const Case& one, Arr
   std::vector<Change> changes;
   Value gone;  // where this holds the old one is left
   bool old = false;
-  for (const Argument& arg : std::vector<Argument>(sum.args)) {
+  for (const Argument& arg : sum.args) {
     const Value part = algebra_.moved(arg.value, one.value.at);
     if (!part.is_element()) return std::nullopt;
     if (!old && arg.factor == 1 && is_place_of(part, input)) {
@@ -269,8 +269,7 @@ std::optional<std::vector<Needs::Change>> Needs::changes_of(const Case& one, Arr
     std::vector<Value> factors{part};
     if (term(part.term).kind == TermKind::product) {
       factors.clear();
-      for (const Argument& factor : std::vector<Argument>(term(part.term).args))
-        factors.push_back(algebra_.moved(factor.value, part.at));
+      for (const Argument& factor : term(part.term).args) factors.push_back(algebra_.moved(factor.value, part.at));
     }
     for (Value& factor : factors) {
       const bool truth = factor.is_element() && factor.width == DType::boolean && algebra_.reads_data(factor);

@@ -76,7 +76,7 @@ bool Needs::need_one_hot(TermId id, const Cases& body, const Region& region) {
     Picked way{one.where, {}};
     bool tested = false;
     algebra_.box = one.where.box;
-    for (const Argument& arg : std::vector<Argument>(term(one.value.term).args)) {
+    for (const Argument& arg : term(one.value.term).args) {
       const Value factor = algebra_.moved(arg.value, one.value.at);
       const std::optional<Value> number = tested ? std::nullopt : compared_with(factor, 0);
       if (!number) {

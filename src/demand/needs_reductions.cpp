@@ -281,7 +281,7 @@ bool Needs::find_comparisons(const Value& value, uint64_t reduced, Search& searc
     return true;
   }
   std::vector<Value> args;
-  for (const Argument& arg : std::vector<Argument>(made.args)) args.push_back(algebra_.moved(arg.value, value.at));
+  for (const Argument& arg : made.args) args.push_back(algebra_.moved(arg.value, value.at));
   const F function = made.function;
   if (function == F::logical_and || function == F::logical_or || function == F::logical_not)
     return std::all_of(args.begin(), args.end(),

@@ -30,7 +30,7 @@ uint64_t Needs::coordinates_beside(const Pair& pair, uint32_t first, uint32_t ra
 Value Needs::without_scale(const Value& value, uint64_t beside) {
   if (!value.is_element() || term(value.term).kind != TermKind::product) return value;
   std::optional<Value> scaled;
-  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+  for (const Argument& arg : term(value.term).args) {
     const Value factor = algebra_.moved(arg.value, value.at);
     if ((variables_of(factor) & ~beside) == 0) continue;
     if (scaled || !factor.is_element()) return value;
@@ -54,7 +54,7 @@ std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_pair(const PairKey& 
   const uint64_t beside = coordinates_beside(pair, first, sum.rank);
   algebra_.box.clear();
   std::map<PairKey, PartOfSum> parts;
-  for (const Argument& arg : std::vector<Argument>(sum.args)) {
+  for (const Argument& arg : sum.args) {
     if (!algebra_.reads_data(arg.value)) continue;
     const Value value = without_scale(arg.value, beside);
     if (!value.is_element() || value.term == other) return std::nullopt;
@@ -81,7 +81,7 @@ uint64_t Needs::tied_coordinates(const Region& region, uint32_t first, uint32_t 
 std::optional<Value> Needs::interpolated(const Term& sum, const Value& value, uint64_t tied) {
   if (!value.is_element() || term(value.term).kind != TermKind::product) return value;
   std::vector<Value> inside, data;
-  for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+  for (const Argument& arg : term(value.term).args) {
     const Value factor = algebra_.moved(arg.value, value.at);
     if ((variables_of(factor) >> sum.reduced.size() & tied) != 0) inside.push_back(factor);
     if (algebra_.reads_data(factor)) data.push_back(factor);
@@ -95,8 +95,7 @@ std::optional<Value> Needs::interpolated(const Term& sum, const Value& value, ui
 std::vector<Value> Needs::added_in(const Case& one) {
   if (!one.value.is_element() || term(one.value.term).kind != TermKind::sum) return {one.value};
   std::vector<Value> added;
-  for (const Argument& arg : std::vector<Argument>(term(one.value.term).args))
-    added.push_back(algebra_.moved(arg.value, one.value.at));
+  for (const Argument& arg : term(one.value.term).args) added.push_back(algebra_.moved(arg.value, one.value.at));
   return added;
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "demand/needs.h"
+#include "demand/steps_beside.h"
 
 namespace lightline::demand {
 
@@ -150,6 +151,7 @@ void Needs::take_pairs_from_chains() {
   for (PricedChain& chain : chains_) {
     const std::vector<Factor>& factors = chain.network.factors;
     double saved = 0;
+    std::optional<StepsBeside> steps_beside;
     for (size_t a = 0; a < factors.size(); ++a)
       for (size_t b = 0; b < factors.size(); ++b) {
         const Factor &first = factors[a], &second = factors[b];
@@ -159,10 +161,12 @@ void Needs::take_pairs_from_chains() {
         std::vector<Form> forms = first.value.at;
         forms.insert(forms.end(), second.value.at.begin(), second.value.at.end());
         const std::vector<Region> own = index::image(chain.network.region, forms, atoms_);
-        for (const Pair* pair : known->second)
-          if (have_elements_in_common(own, pair->regions))
-            saved = std::max(saved, std::min(chain.products - chain.real_products * steps_beside(chain.network, a, b),
-                                             pair->products * pair->real_products));
+        for (const Pair* pair : known->second) {
+          if (!have_elements_in_common(own, pair->regions)) continue;
+          if (!steps_beside) steps_beside.emplace(chain.network, index::count(chain.network.region, atoms_, data_));
+          saved = std::max(saved, std::min(chain.products - chain.real_products * (*steps_beside)(a, b),
+                                           pair->products * pair->real_products));
+        }
       }
     take_off(chain, saved);
   }

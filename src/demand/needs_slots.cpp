@@ -232,7 +232,7 @@ void Needs::count_sum(TermId id) {
         expand(arg.value, region, 0, narrower(made.width, wanted_width_[id]), id, results);
       continue;
     }
-    for (const Argument& factor : std::vector<Argument>(term(arg.value.term).args)) {
+    for (const Argument& factor : term(arg.value.term).args) {
       algebra_.box = regions[0].box;
       const Value part = algebra_.moved(factor.value, arg.value.at);
       if (turns[i].parts < 2 || picks(part)) {
@@ -326,7 +326,7 @@ void Needs::count_added_product(TermId id) {
   Network network;
   network.region = strict_[id][0];
   std::vector<size_t> data;
-  for (const Argument& arg : std::vector<Argument>(term(id).args)) add_factor(network, arg.value);
+  for (const Argument& arg : term(id).args) add_factor(network, arg.value);
   for (size_t i = 0; i < network.factors.size(); ++i)
     if (!network.factors[i].formula) data.push_back(i);
   Operands type = product_type(network, data);

@@ -370,7 +370,7 @@ double Needs::compared_elements(TermId id) {
   const Term& made = term(id);
   if (!is_comparison_of_data(made)) return INFINITY;
   double sides = 0;
-  for (const Argument& arg : std::vector<Argument>(made.args)) {
+  for (const Argument& arg : made.args) {
     if (!arg.value.is_element() || !algebra_.reads_data(arg.value)) continue;
     std::vector<Region> all;
     for (const Region& region : needed_[id])

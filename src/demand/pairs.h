@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "demand/network.h"
 #include "demand/terms.h"
 #include "demand/work.h"
 
@@ -56,6 +57,21 @@ struct Fold {
   size_t networks = 0;
   std::set<std::vector<uint64_t>> pairs;
   std::vector<std::pair<Region, std::vector<Form>>> parts;  // its elements, with the coordinates of the result
+};
+
+// A product of more factors, as it was priced.
+struct PricedChain {
+  Network network;
+  TermId owner = no_term;
+  Operands type = DType::f32;
+  double real_products = 1, products = 0;
+};
+
+// Products of several factors on the way to sums
+struct MadeBefore {
+  std::vector<Region> regions;          // of the coordinates of all of them
+  std::set<std::vector<int64_t>> rows;  // where no more is known than the rows
+  double spent = 0;                     // products of the sums that may have made them
 };
 
 }  // namespace lightline::demand

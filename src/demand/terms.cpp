@@ -204,8 +204,8 @@ void Coordinates::prepare_atoms(std::span<const Form* const> forms) {
     if (form->terms.size() != 1 || index::is_variable(form->terms[0].first) || atoms_.has_data(*form)) continue;
     const auto all = digits_at(form->terms[0].first);
     const bool wanted = all && std::any_of(forms.begin(), forms.end(), [&](const Form* other) {
-      return !atoms_.has_data(*other) && has_inside(*other, *all, has_inside);
-    });
+                          return !atoms_.has_data(*other) && has_inside(*other, *all, has_inside);
+                        });
     if (!wanted) continue;
     const Form whole = widest(Form::variable(form->terms[0].first), forms);
     if (!of_coordinates(whole)) forms_.push_back(whole);
@@ -308,6 +308,24 @@ void Coordinates::prepare_digits(std::span<const Form* const> forms) {
 }
 
 void Coordinates::prepare(std::span<const Form* const> forms) {
+  if (std::any_of(forms.begin(), forms.end(), [&](const Form* form) { return atoms_.has_compound(*form); }))
+    prepare_compounds(forms);
+  else
+    prepare_variables(forms);
+  // The finest forms first, so that the others follow from them: variables, then multiples, then digits.
+  std::vector<std::pair<std::pair<bool, int64_t>, const Form*>> plain_forms;  // by whether it is a sum, and its divisor
+  for (const Form* form : forms) {
+    if (form->is_constant() || atoms_.has_compound(*form)) continue;
+    int64_t divisor = 0;
+    for (const auto& [atom, coefficient] : form->terms) divisor = std::gcd(divisor, coefficient);
+    plain_forms.push_back({{form->terms.size() > 1, divisor}, form});
+  }
+  std::stable_sort(plain_forms.begin(), plain_forms.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [order, form] : plain_forms) name(*form);
+}
+
+void Coordinates::prepare_compounds(std::span<const Form* const> forms) {
   prepare_digits(forms);
   prepare_variables(forms);
   prepare_atoms(forms);
@@ -329,7 +347,6 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
     });
     plain.insert(plain.end(), own.begin(), own.end());
   }
-  // The finest forms first, so that the others follow from them: variables, then multiples, then digits.
   for (const Form* form : forms)
     if (atoms_.has_odd_quotient(*form))
       atoms_.for_each_variable(*form, [&](index::AtomId v) {
@@ -340,16 +357,6 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
         });
         if (uses > 0) name(Form::variable(v));
       });
-  std::vector<std::pair<std::pair<bool, int64_t>, const Form*>> plain_forms;  // by whether it is a sum, and its divisor
-  for (const Form* form : forms) {
-    if (form->is_constant() || atoms_.has_compound(*form)) continue;
-    int64_t divisor = 0;
-    for (const auto& [atom, coefficient] : form->terms) divisor = std::gcd(divisor, coefficient);
-    plain_forms.push_back({{form->terms.size() > 1, divisor}, form});
-  }
-  std::stable_sort(plain_forms.begin(), plain_forms.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [order, form] : plain_forms) name(*form);
 }
 
 Form Coordinates::free_part(const Form& form, uint32_t kept) const {

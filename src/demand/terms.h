@@ -132,6 +132,8 @@ class Coordinates {
 
  private:
   Form at_places(const Form& form);
+  // Before all others: what quotients, remainders and numbers by data ask for.
+  void prepare_compounds(std::span<const Form* const> forms);
   // Forms that have digits in common are named by their digits.
   void prepare_digits(std::span<const Form* const> forms);
   bool is_digit(index::AtomId atom) const;  // of plain variables
