@@ -172,8 +172,10 @@ void Needs::try_without(const Network& network, TermId owner) {
       for (const Value& added : inner[i].plain) {
         if ((network.factors[i].variables & ~variables_of(added)) != 0 || has_in_common(one, added, network)) continue;
         plain = true;
+        // What only scales it may be met before, once for all, and changes nothing.
         for (size_t k = 0; k < network.factors.size(); ++k)
-          if (const Factor& other = network.factors[k]; k != i && !other.formula && other.value.is_element())
+          if (const Factor& other = network.factors[k];
+              k != i && !other.formula && other.value.is_element() && (other.variables & ~variables_of(added)) != 0)
             plain_meetings_[std::minmax(added.term, other.value.term)].emplace(one.made, owner);
       }
       without.plain = without.plain && plain;
