@@ -324,7 +324,6 @@ class Needs {
   std::optional<Chain> chain_of(const Value& part, const Region& region, const std::set<TermId>& parts);
   bool is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const;
   bool are_made_for(const std::set<TermId>& parts, TermId sum) const;
-  bool have_common_elements(const std::vector<Value>& values, const Region& region);
   void factor_out(TermId id);
   double products_apart(const std::vector<Value>& sums, const Region& region);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
@@ -339,6 +338,7 @@ class Needs {
                            std::set<TermId>& inside);
   void try_without(const Network& network, TermId owner);
   std::vector<uint64_t> variables_by_place(const Value& value) const;
+  void add_sources(TermId id, const Value& value, Sources& sources);
   const Sources& linear_sources(TermId id);
   bool has_in_common(const InnerSum& inner, const Value& added, const Network& network);
   double products_inside_factors(TermId id) const;

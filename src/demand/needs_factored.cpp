@@ -74,16 +74,6 @@ bool Needs::are_made_for(const std::set<TermId>& parts, TermId sum) const {
   return std::all_of(parts.begin(), parts.end(), [&](TermId part) { return uses_[part] == uses[part]; });
 }
 
-// Whether two of them are elements of one term, and some of these the same.
-bool Needs::have_common_elements(const std::vector<Value>& values, const Region& region) {
-  for (size_t i = 0; i < values.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (values[i].term == values[j].term && have_elements_in_common(index::image(region, values[i].at, atoms_),
-                                                                      index::image(region, values[j].at, atoms_)))
-        return true;
-  return false;
-}
-
 // Takes the factor that all chains have in common out of them, if that takes fewer products.
 void Needs::factor_out(TermId id) {
   constexpr size_t most_chains = 8;
@@ -103,7 +93,6 @@ void Needs::factor_out(TermId id) {
     parts.insert(arg.value.term);
   }
   if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, id)) return;
-  if (parts.size() < values.size() && have_common_elements(values, region)) return;
   std::vector<Chain> chains;
   for (const Value& value : values) {
     auto chain = chain_of(value, region, parts);
@@ -124,14 +113,11 @@ void Needs::factor_out(TermId id) {
 
 // The products of some sums of products, each by itself.
 double Needs::products_apart(const std::vector<Value>& sums, const Region& region) {
+  std::map<TermId, std::vector<Region>> read;
+  for (const Value& sum : sums)
+    for (Region& mapped : index::image(region, sum.at, atoms_)) insert(read[sum.term], std::move(mapped));
   double products = 0;
-  for (const Value& sum : sums) {
-    Network own;
-    own.region = region;
-    own.owner = sum.term;
-    if (!join(own, term(sum.term), term(sum.term).body[0], sum.at)) return 0;
-    products += products_of(std::move(own));
-  }
+  for (const auto& [id, regions] : read) products += products_inside(id, disjoint(regions));
   return products;
 }
 

@@ -217,33 +217,33 @@ std::vector<uint64_t> Needs::variables_by_place(const Value& value) const {
   return variables;
 }
 
+// What a value in a term is made of, linearly, by the term's coordinates behind those that it reduces.
+void Needs::add_sources(TermId id, const Value& value, Sources& sources) {
+  if (!value.is_element() || !term(value.term).reads_data) return;
+  const size_t reduced = term(id).reduced.size();
+  const auto add = [&](TermId source, uint64_t has) {
+    if (has != 0) sources.emplace_back(source, has);
+  };
+  if (!is_linear(term(value.term)) || value.term >= id || stands_beside_function(term(id), value))
+    return add(value.term, variables_of(value) >> reduced);
+  const std::vector<uint64_t> variables = variables_by_place(value);
+  for (const auto& [source, has] : linear_sources(value.term)) {
+    uint64_t outer = source == no_term ? 1 : 0;
+    for (size_t c = 0; c < variables.size(); ++c)
+      if ((has & bit(c)) != 0) outer |= variables[c] >> reduced;
+    add(source, outer);
+  }
+}
+
 // What a term is made of, linearly, down to what is not linear, each with the coordinates that it has of the term's;
 // without what has none. More than are kept stand for all.
 const Sources& Needs::linear_sources(TermId id) {
   constexpr size_t most_sources = 64;
   const auto [known, added] = linear_sources_.try_emplace(id);
   if (!added) return known->second;
-  const size_t reduced = term(id).reduced.size();
   Sources sources;
-  const auto add_source = [&](TermId source, uint64_t has) {
-    if (has != 0) sources.emplace_back(source, has);
-  };
-  const auto add = [&](const Value& value) {
-    if (!value.is_element() || !term(value.term).reads_data) return;
-    if (!is_linear(term(value.term)) || value.term >= id || stands_beside_function(term(id), value)) {
-      add_source(value.term, variables_of(value) >> reduced);
-      return;
-    }
-    const std::vector<uint64_t> variables = variables_by_place(value);
-    for (const auto& [source, has] : linear_sources(value.term)) {
-      uint64_t outer = source == no_term ? 1 : 0;
-      for (size_t c = 0; c < variables.size(); ++c)
-        if ((has & bit(c)) != 0) outer |= variables[c] >> reduced;
-      add_source(source, outer);
-    }
-  };
-  for (const Argument& arg : term(id).args) add(arg.value);
-  for (const Case& one : term(id).body) add(one.value);
+  for (const Argument& arg : term(id).args) add_sources(id, arg.value, sources);
+  for (const Case& one : term(id).body) add_sources(id, one.value, sources);
   sort_once(sources);
   if (sources.size() > most_sources) sources = {{no_term, 1}};
   return linear_sources_[id] = std::move(sources);
@@ -251,17 +251,41 @@ const Sources& Needs::linear_sources(TermId id) {
 
 // A source of an inner sum is what is added to it, with the same variables that stay.
 bool Needs::has_in_common(const InnerSum& inner, const Value& added, const Network& network) {
-  if (term(inner.value.term).kind == TermKind::product) return true;
+  const Term& made = term(inner.value.term);
+  if (made.kind == TermKind::product) return true;
   const uint64_t stays = variables_of(added) & ~network.summed;
-  const Sources& sources = linear_sources(inner.value.term);
-  const std::vector<uint64_t> places = variables_by_place(inner.value);
-  return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
-    if (source.first == no_term) return true;
+  const std::vector<uint64_t> outside = variables_by_place(inner.value);
+  const auto staying = [&](uint64_t coordinates) {
     uint64_t variables = 0;
-    for (size_t c = 0; c < places.size(); ++c)
-      if ((source.second & bit(c)) != 0) variables |= places[c];
-    return source.first == added.term && (variables & ~network.summed) == stays;
-  });
+    for (size_t c = 0; c < outside.size(); ++c)
+      if ((coordinates & bit(c)) != 0) variables |= outside[c];
+    return variables & ~network.summed;
+  };
+  const auto has_it = [&](const Sources& sources) {
+    return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
+      return source.first == no_term || (source.first == added.term && staying(source.second) == stays);
+    });
+  };
+  const bool product = made.kind == TermKind::reduce && made.body.size() == 1 && made.body[0].value.is_element() &&
+                       term(made.body[0].value.term).kind == TermKind::product;
+  if (!product) return has_it(linear_sources(inner.value.term));
+  // x @ (w + u) comes of x @ w + x @ u, but where u is a sum for every x, as in gates, that takes more.
+  const size_t reduced = made.reduced.size();
+  algebra_.box = made.body[0].where.box;
+  std::vector<Value> factors;
+  for (const Argument& arg : std::vector<Argument>(term(made.body[0].value.term).args))
+    factors.push_back(algebra_.moved(arg.value, made.body[0].value.at));
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const bool gated = std::any_of(factors.begin(), factors.end(), [&](const Value& other) {
+      const uint64_t variables = variables_of(other);
+      return &other != &factors[i] && algebra_.reads_data(other) && (variables & (bit(reduced) - 1)) != 0 &&
+             (staying(variables >> reduced) & stays) != 0;
+    });
+    Sources sources;
+    add_sources(inner.value.term, factors[i], sources);
+    if (!gated && has_it(sources)) return true;
+  }
+  return false;
 }
 
 // The products of a sum, or the most of a factor of a product.

@@ -215,5 +215,23 @@ TEST(SharedParts, ManyStepsOfAStencilWithBorders) {
   EXPECT_GT(vector_ops(text + "}"), 0);  // and soon
 }
 
+// Two halves of one product that are added up: what is added meets the weights once.
+TEST(SharedParts, HalvesOfAProductThatAreAddedUp) {
+  const auto of = [](const std::string& value, const std::string& rows = "64") {
+    return "program p(x: f32[128, 32], w: f32[32, 48]) -> (y) {\n"
+           "  p: f32[128, 48] = for i, j: sum k in 32: x[i, k] * w[k, j]\n"
+           "  y: f32[" +
+           rows + "] = for i, j: " + value + "\n}";
+  };
+  for (const char* value : {"p[i + 64, j] + 3 * (p[i, j] - p[i + 64, j])", "exp(3 * p[i, j] - 2 * p[i + 64, j])",
+                            "max(p[2 * i, j] + p[2 * i + 1, j], 0)"})
+    for (const double counted : {macs(of(value, "64, 48")), floor_macs(of(value, "64, 48"))})
+      EXPECT_EQ(counted, 64 * 32 * 48) << value;
+  EXPECT_EQ(macs(of("exp(p[i, j] - p[i, j + 24])", "128, 24")), 128 * 32 * 24);
+  // Neighbours share more.
+  EXPECT_EQ(macs(of("exp(p[i + 1, j] - p[i, j])", "127, 48")), 127 * 32 * 48);
+  EXPECT_EQ(macs(of("exp(p[i, j]) - p[i + 64, j]", "64, 48")), 128 * 32 * 48);
+}
+
 }  // namespace
 }  // namespace lightline::demand
