@@ -228,7 +228,9 @@ const Cases& Builder::cases_of(ArrayId array) {
     stored.width = narrower(one.value.width, program_.arrays[array].dtype);
     stored.number = bits(stored.width);
     stored.reads_data = true;
+    const index::Atoms::Order* order = atoms_.order(one.value.term);
     one.value.term = terms_.intern(std::move(stored));
+    if (order != nullptr) atoms_.know(one.value.term, index::Atoms::Order(*order));
   }
   return at->second = std::move(cases);
 }

@@ -171,22 +171,32 @@ std::optional<Value> Needs::asked_element(const Value& part, double& number) {
 }
 
 // Parts of a sum of which at most one is not zero, as a router's experts that are added in turn: in general position
-// each has its share of the rows, and which ones makes no difference.
+// each has its share of the rows, and which ones makes no difference. Those of a router's second choice are others.
 std::vector<Needs::Turn> Needs::turns_of(TermId id) {
   const std::vector<Argument> args = term(id).args;
   std::vector<Turn> turns(args.size());
   if (tier_ != Tier::fused || !counting_) return turns;
   std::map<std::pair<TermId, std::vector<Form>>, std::map<double, std::vector<size_t>>> groups;
+  const auto row_of = [](const std::vector<Form>& at) {
+    uint32_t row = no_variable;
+    for (const Form& form : at)
+      if (!form.is_constant()) row = row == no_variable && form.is_variable() ? form.terms[0].first : no_variable - 1;
+    return row < no_variable - 1 ? row : no_variable;
+  };
   for (size_t i = 0; i < args.size(); ++i) {
     double number = 0;
     const auto element = asked_element(args[i].value, number);
-    if (element && element->at.size() == 1 && element->at[0].is_variable())
-      groups[{element->term, element->at}][number].push_back(i);
+    if (element && row_of(element->at) != no_variable) groups[{element->term, element->at}][number].push_back(i);
   }
+  TermId asked = no_term;
+  size_t choice = 0;
   for (const auto& [element, by_number] : groups) {
-    size_t turn = 0;
+    const bool further = element.first == asked && atoms_.order(asked) != nullptr;
+    choice = further ? choice + 1 : 0;
+    asked = element.first;
+    size_t turn = choice;
     for (const auto& [number, parts] : by_number) {
-      for (const size_t i : parts) turns[i] = {element.second[0].terms[0].first, turn, by_number.size()};
+      for (const size_t i : parts) turns[i] = {row_of(element.second), turn % by_number.size(), by_number.size()};
       ++turn;
     }
   }

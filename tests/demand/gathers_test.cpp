@@ -25,6 +25,17 @@ TEST(Gathers, AnOrderReadsEveryRowOnce) {
   EXPECT_EQ(a.floor.input_bytes, 4 * (1024 * 64 + 64 * 32 + 1024));
 }
 
+TEST(Gathers, AnOrderIsOneForOtherOperators) {
+  const Analysis a = analysis_of(
+      "program p(x: f32[1024, 64], s: f32[1024]) -> (y) {\n"
+      "  @ \"sort\"\n"
+      "  (v: f32[1024], p: i64[1024]) = opaque sort(s)\n"
+      "  @ \"gather\"\n"
+      "  y: f32[1024, 64] = for i, j: x[p[i], j]\n}");
+  ASSERT_EQ(a.groups.size(), 2);
+  EXPECT_EQ(a.groups[1].operand_bytes, 4 * 1024 * 64 + 8 * 1024);
+}
+
 TEST(Gathers, RowsOfSeveralAreReadByTheirOrder) {  // two experts for each of 512 tokens, in the order of experts
   EXPECT_EQ(macs("program p(x: f32[512, 64], w: f32[64, 32], s: f32[1024]) -> (y) {\n"
                  "  (v: f32[1024], p: i64[1024]) = opaque sort(s)\n"

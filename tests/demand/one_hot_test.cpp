@@ -51,6 +51,21 @@ TEST(OneHot, ExpertsThatAreAddedInTurnShareTheRows) {
   EXPECT_EQ(floor_macs(text), 0);
 }
 
+TEST(OneHot, ARoutersSecondChoiceIsAnotherExpert) {
+  std::string text =
+                  "program p(x: f32[64, 16], w: f32[4, 16, 32], s: f32[64, 4]) -> (y) {\n"
+                  "  (v: f32[64, 2], e: i64[64, 2]) = opaque topk(s, k = 2, dim = 1)\n",
+              sum;
+  for (const char* g : {"0", "1", "2", "3"}) {
+    text += std::string("  h") + g + ": f32[64, 32] = for t, j: sum k in 16: x[t, k] * w[" + g + ", k, j]\n";
+    for (const char* choice : {"0", "1"})
+      sum += std::string(sum.empty() ? "" : " + ") + "if(e[t, " + choice + "] == " + g + ", v[t, " + choice + "] * h" +
+             g + "[t, j], 0)";
+  }
+  text += "  y: f32[64, 32] = for t, j: " + sum + "\n}";
+  EXPECT_EQ(macs(text), 2 * one_each);
+}
+
 TEST(OneHot, TablesThatTheProgramCarriesTellTheirPlaces) {
   // Rows 2, 3 and 0 of five: exponentials of three columns, the others are 1
   EXPECT_EQ(testing_support::transcendentals("program p(x: f32[2, 3]) -> (y) {\n"
