@@ -120,12 +120,8 @@ Cases Builder::known_array(const loops::Array& declared, const std::function<dou
   }
   const Zeros zeros = zeros_of(declared.shape, number_at);
   if (zeros.count == 0) return {};
-  const bool by_itself = zeros.lines && (is_float(declared.dtype) || declared.dtype == DType::boolean);
-  if (by_itself) {
-    algebra_.given_up.emplace_back(no_shape);
-    return {{Region::whole(declared.shape), algebra_.nothing()}};
-  }
   terms_.at(element.term).zeros = double(zeros.count);
+  terms_.at(element.term).zero_lines = zeros.lines;
   return {};
 }
 

@@ -261,26 +261,35 @@ Cases kinds_of(std::span<const int64_t> extents, const std::function<double(int6
 Cases hidden_in_blocks(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at,
                        const Value& plain) {
   constexpr int64_t blocks_along = 16;
-  Region whole = Region::whole(extents);
+  const Region whole = Region::whole(extents);
   if (extents.empty() || whole.empty) return {};
-  // Blocks of the last two indices, for all of the others together
+  // Of one matrix blocks, of several each in whole
   const size_t rank = extents.size();
   const int64_t columns = extents[rank - 1], rows = rank > 1 ? extents[rank - 2] : 1;
-  const int64_t across = ceil_div(columns, blocks_along), down = ceil_div(rows, blocks_along);
-  std::vector<bool> hidden(size_t(blocks_along * blocks_along), false);
-  int64_t size = 1;
-  for (const int64_t extent : extents) size *= extent;
-  for (int64_t i = 0; i < size; ++i)
-    if (kind_of(number_at(i)) == Kind::hidden)
-      hidden[size_t(i / columns % rows / down * blocks_along + i % columns / across)] = true;
+  int64_t matrices = 1;
+  for (size_t d = 0; d + 2 < rank; ++d) matrices *= extents[d];
+  const int64_t across = matrices > 1 ? columns : ceil_div(columns, blocks_along);
+  const int64_t down = matrices > 1 ? rows : ceil_div(rows, blocks_along);
   Cases cases;
-  for (int64_t r = 0; r * down < rows; ++r)
-    for (int64_t c = 0; c * across < columns; ++c) {
-      Region block = whole;
-      block.box[rank - 1] = {c * across, std::min(columns, (c + 1) * across) - 1, 1};
-      if (rank > 1) block.box[rank - 2] = {r * down, std::min(rows, (r + 1) * down) - 1, 1};
-      cases.push_back({block, hidden[size_t(r * blocks_along + c)] ? Value::of(-INFINITY) : plain});
-    }
+  for (int64_t m = 0; m < matrices; ++m)
+    for (int64_t r = 0; r < rows; r += down)
+      for (int64_t c = 0; c < columns; c += across) {
+        Region block = whole;
+        const int64_t end_r = std::min(rows, r + down), end_c = std::min(columns, c + across);
+        block.box[rank - 1] = {c, end_c - 1, 1};
+        if (rank > 1) block.box[rank - 2] = {r, end_r - 1, 1};
+        int64_t rest = m;
+        for (size_t d = rank; d-- > 0;) {
+          if (d + 2 >= rank) continue;
+          block.box[d] = {rest % extents[d], rest % extents[d], 1};
+          rest /= extents[d];
+        }
+        bool hidden = false;
+        for (int64_t i = r; i < end_r && !hidden; ++i)
+          for (int64_t j = c; j < end_c && !hidden; ++j)
+            hidden = kind_of(number_at((m * rows + i) * columns + j)) == Kind::hidden;
+        cases.push_back({std::move(block), hidden ? Value::of(-INFINITY) : plain});
+      }
   return cases;
 }
 

@@ -245,6 +245,7 @@ class Needs {
   bool are_apart(const std::vector<Factor>& parts, const Region& region);
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
+  bool meets_zeros(const Value& value, const Value& other) const;
   void count_powers(const Factor& factor, const Region& region, TermId owner);
   void settle_powers();
   std::vector<Value> truths_of(const Term& function);

@@ -158,8 +158,17 @@ void Needs::add_factor(Network& network, const Value& value) {
     network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
 }
 
+// Whether it is read only where a known factor beside it is not zero, and where that is has no shape.
+bool Needs::meets_zeros(const Value& value, const Value& other) const {
+  if (!other.is_element() || term(other.term).zeros == 0 || value == other) return false;
+  return term(other.term).zero_lines || (variables_of(other) & ~variables_of(value)) == 0;
+}
+
 void Needs::need_factors(const Network& network, TermId owner) {
   for (const Factor& factor : network.factors) {
+    if (std::any_of(network.factors.begin(), network.factors.end(),
+                    [&](const Factor& other) { return meets_zeros(factor.value, other.value); }))
+      continue;
     if (!factor.exponential) {
       const bool was = std::exchange(linear_, true);
       need(factor.value, network.region);

@@ -273,8 +273,11 @@ void Needs::count_product(TermId id) {
   });
   std::optional<Way> way;
   if (truth != made.args.end()) way = branch(truth->value);
-  for (const Argument& arg : made.args)
-    if (!way || *way == Way::first || &arg == &*truth) need_part(id, arg.value);
+  for (const Argument& arg : made.args) {
+    const bool zeros = std::any_of(made.args.begin(), made.args.end(),
+                                   [&](const Argument& other) { return meets_zeros(arg.value, other.value); });
+    if (!zeros && (!way || *way == Way::first || &arg == &*truth)) need_part(id, arg.value);
+  }
 }
 
 // A number that changes from region to region: a scale in each of them.

@@ -100,7 +100,8 @@ struct Term {
   bool all_different = false;                       // array: no two of its elements are made in the same way
   bool may_repeat = false;                          // its elements, or what they are made of, are read by data, of an
                                                     // array with equal ones: what is made of them counts nothing
-  double zeros = 0;                                 // input: so many of its elements are known to be zero, in no shape
+  double zeros = 0;                                 // input: so many of its elements are known to be zero, in no shape,
+  bool zero_lines = false;                          // and all along some coordinate
   loops::ArrayId array = loops::none;               // input; opaque, scatter: whose statement it is
   uint32_t rank = 0;                                // coordinates
   double number = 0;                                // sum, product
