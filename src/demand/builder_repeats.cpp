@@ -15,12 +15,6 @@ namespace {
 
 constexpr int most_rounds = 8;
 
-std::vector<Form> own_variables(size_t count) {
-  std::vector<Form> forms;
-  for (size_t v = 0; v < count; ++v) forms.push_back(Form::variable(index::AtomId(v)));
-  return forms;
-}
-
 }  // namespace
 
 bool Builder::depends_on(const Value& value, const std::vector<TermId>& goals,

@@ -33,12 +33,6 @@ bool is_mixed_up(const Cases& cases) {
   return cases.size() > few_shapes && 2 * double(numbers.size()) > elements;
 }
 
-std::vector<Form> variables(size_t count, size_t first = 0) {
-  std::vector<Form> forms;
-  for (size_t i = 0; i < count; ++i) forms.push_back(Form::variable(index::AtomId(first + i)));
-  return forms;
-}
-
 }  // namespace
 
 void Builder::block(const std::vector<loops::Statement>& statements) {
@@ -187,7 +181,7 @@ Value Builder::table_of(const loops::Array& declared, const std::function<int64_
   for (const int64_t extent : declared.shape) size *= extent;
   for (int64_t i = 0; i < size; ++i) table.values.push_back(number_at(i));
   atoms_.know(id, std::move(table));
-  return Value::element(id, variables(declared.shape.size()), declared.dtype);
+  return Value::element(id, own_variables(declared.shape.size()), declared.dtype);
 }
 
 void Builder::define(ArrayId array, Cases cases) {
@@ -243,7 +237,7 @@ void Builder::define_input(ArrayId array, const Tensor* known) {
   const TermId id = terms_.intern(std::move(term));
   Region whole = Region::whole(declared.shape);
   if (whole.empty) return define(array, {});
-  const Value element = Value::element(id, variables(declared.shape.size()), declared.dtype);
+  const Value element = Value::element(id, own_variables(declared.shape.size()), declared.dtype);
   if (known != nullptr) {
     const auto number_at = [&](int64_t i) {
       return is_integer(declared.dtype) ? double(known->get_i64(i)) : known->get_f64(i);
@@ -283,9 +277,10 @@ void Builder::statement(const loops::Constant& node) {
   term.type = compute_type(declared.dtype);
   term.width = declared.dtype;
   const TermId id = terms_.intern(std::move(term));
-  Cases cases = known_array(declared, number_at, Value::element(id, variables(declared.shape.size()), declared.dtype));
+  Cases cases =
+      known_array(declared, number_at, Value::element(id, own_variables(declared.shape.size()), declared.dtype));
   if (!cases.empty()) {
-    const std::vector<Form> images = variables(declared.shape.size(), before);
+    const std::vector<Form> images = own_variables(declared.shape.size(), before);
     const std::vector<Range> natural(whole.box.begin() + int64_t(before), whole.box.end());
     for (Case& one : cases) {
       one.where = index::pull_back(one.where, natural, images, whole, atoms_);
@@ -302,7 +297,7 @@ void Builder::statement(const loops::Constant& node) {
     terms_.at(id).reads_data = true;
     for (const loops::Literal& literal : node.values) terms_.at(id).infinite |= !std::isfinite(number_of(literal));
   }
-  define(node.result, {{whole, Value::element(id, variables(declared.shape.size(), before), declared.dtype)}});
+  define(node.result, {{whole, Value::element(id, own_variables(declared.shape.size(), before), declared.dtype)}});
 }
 
 bool Builder::is_uninitialised() const {
@@ -412,7 +407,7 @@ void Builder::statement(const loops::Opaque& node) {
     }
     const size_t rank = whole.box.size();
     define(result,
-           {{std::move(whole), Value::element(first.results[i], variables(rank), program_.arrays[result].dtype)}});
+           {{std::move(whole), Value::element(first.results[i], own_variables(rank), program_.arrays[result].dtype)}});
   }
 }
 

@@ -38,7 +38,7 @@ void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   term.reads_data = true;
   term.body = std::move(cases);
   const TermId id = terms_.intern(std::move(term));
-  cases = {{whole, Value::element(id, variables(whole.box.size()), width)}};
+  cases = {{whole, Value::element(id, own_variables(whole.box.size()), width)}};
 }
 
 // A place `many * number + rest`, of which data tell the number alone: two coordinates, if the cases are of whole blocks
@@ -74,7 +74,7 @@ void Builder::take_place_apart(Cases& cases, std::vector<Range>& box, std::vecto
     return !cut && own.step == 1 && own.lo % many == 0 && (own.hi + 1) % many == 0;
   };
   if (!std::all_of(cases.begin(), cases.end(), is_whole)) return;
-  std::vector<Form> images = variables(box.size());
+  std::vector<Form> images = own_variables(box.size());
   for (size_t c = d + 1; c < images.size(); ++c) images[c] = Form::variable(index::AtomId(c + 1));
   images[d] = {0, {{index::AtomId(d), many}, {index::AtomId(d + 1), 1}}};
   const std::vector<Range> outside = std::exchange(algebra_.box, {});

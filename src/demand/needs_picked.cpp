@@ -38,18 +38,12 @@ Range evenly(const Range& rows, const Range& own, double all) {
   return {rows.lo + before(own.lo), rows.lo + before(own.hi + 1) - 1, 1};
 }
 
-std::vector<Form> coordinates(size_t count, size_t first = 0) {
-  std::vector<Form> forms;
-  for (size_t c = 0; c < count; ++c) forms.push_back(Form::variable(index::AtomId(first + c)));
-  return forms;
-}
-
 // The region with one more coordinate before its own.
 Region behind_a_number(const Region& region, Atoms& atoms) {
   Region where;
   where.box = {{0, 0, 1}};
   where.box.insert(where.box.end(), region.box.begin(), region.box.end());
-  const std::vector<Form> shift = coordinates(region.box.size(), 1);
+  const std::vector<Form> shift = own_variables(region.box.size(), 1);
   for (const Form& cut : region.cuts) where.cut(atoms.compose(cut, shift, where.box), atoms);
   return where;
 }
@@ -113,7 +107,7 @@ bool Needs::need_chosen(TermId id, const Region& region) {
   constexpr size_t fewest = 3, most = 256;
   if (tier_ != Tier::fused || !region.samples.empty() || region.box.size() > 60) return false;
   const Region where = behind_a_number(region, atoms_);
-  const std::vector<Form> shift = coordinates(region.box.size(), 1);
+  const std::vector<Form> shift = own_variables(region.box.size(), 1);
   algebra_.box = where.box;
   std::optional<Value> asked;
   std::set<double> numbers;
@@ -123,7 +117,7 @@ bool Needs::need_chosen(TermId id, const Region& region) {
     way.where.box[0] = {int64_t(ways.size()), int64_t(ways.size()), 1};
     ways.push_back(std::move(way));
   };
-  Value rest = algebra_.moved(Value::element(id, coordinates(term(id).rank), term(id).width), shift);
+  Value rest = algebra_.moved(Value::element(id, own_variables(term(id).rank), term(id).width), shift);
   while (rest.is_element() && ways.size() < most) {
     const Term made = term(rest.term);
     if (made.kind != TermKind::call || made.function != Function::select || !made.args[0].value.is_element()) break;

@@ -8,6 +8,12 @@
 #include "base/maths.h"
 
 namespace lightline::demand {
+
+std::vector<Form> own_variables(size_t count, size_t first) {
+  std::vector<Form> forms;
+  for (size_t i = 0; i < count; ++i) forms.push_back(Form::variable(index::AtomId(first + i)));
+  return forms;
+}
 namespace {
 
 int width_of(DType type) { return type == DType::boolean ? 1 : bits(type); }

@@ -35,6 +35,9 @@ inline uint32_t plain_variable(const Form& form) {
              : no_variable;
 }
 
+// So many variables, each by itself.
+std::vector<Form> own_variables(size_t count, size_t first = 0);
+
 // What an expression is at the points of a region.
 struct Value {
   enum class Kind : uint8_t {
