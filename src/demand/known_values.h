@@ -11,6 +11,8 @@
 
 namespace lightline::demand {
 
+inline constexpr int64_t most_known_elements = int64_t(1) << 26;  // of an array, that are looked at
+
 // A dense array of numbers as cases of few different ones: boxes, triangles, bands, and other parts between two lines.
 // None if it has no such shape.
 Cases structure_of(std::span<const int64_t> extents, const std::function<double(int64_t)>& number_at, Atoms& atoms);

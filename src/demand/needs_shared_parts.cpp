@@ -63,7 +63,7 @@ std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_pair(const PairKey& 
     PartOfSum* part = nullptr;
     for (const Region& region : pair.regions)
       if (part = add_part(parts, key, side, value, region, forms, at_other); part == nullptr) return std::nullopt;
-    part->chain = products_by_way_of(key, TermId(key[side]), value);
+    if (part != nullptr) part->chain = products_by_way_of(key, TermId(key[side]), value);
   }
   return parts;
 }

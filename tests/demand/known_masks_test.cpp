@@ -1,6 +1,7 @@
 // Masks and weights whose numbers are known before the program runs: what they are zero at, or hide, does not count.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 
@@ -26,6 +27,15 @@ const Mask masks[] = {
     {"a window and sinks", [](int64_t i, int64_t j) { return j <= i && (i - j < 64 || j < 4); }},
     {"a prefix", [](int64_t i, int64_t j) { return j <= i || j < 100; }},
     {"every 32nd", [](int64_t i, int64_t j) { return j <= i && (i - j) % 32 == 0; }, true},
+    {"a neighbourhood in rows of 32",
+     [](int64_t i, int64_t j) {
+       const auto near = [](int64_t a, int64_t b, int64_t size) {
+         const int64_t first = std::clamp<int64_t>(a - 2, 0, size - 5);
+         return first <= b && b < first + 5;
+       };
+       return near(i / 32, j / 32, 16) && near(i % 32, j % 32, 32);
+     },
+     true},
     {"a steep line", [](int64_t i, int64_t j) { return j <= 3 * i && j < 300; }},
 };
 
