@@ -266,10 +266,13 @@ class Needs {
   }
   void find_consumers();
   bool is_read_here_alone(const Value& value, const Network& network);
+  bool is_made_here_alone(const Value& value, const Network& network);
   bool reads_each_once(TermId consumer, TermId read);
   bool is_used_elsewhere(const Value& value, const Network& network);
   bool read_elements(const Value& value, const Region& where, TermId read, std::vector<Region>& regions);
   std::vector<Region> reads_by(TermId consumer, TermId read);
+  std::vector<Region> all_reads_by(TermId consumer, TermId read);
+  void find_reach();
   bool have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b);
   bool are_cheaper_joined(const std::set<TermId>& sums, const Network& network, std::optional<double>& kept);
   bool is_cheaper_unmade(TermId id);
@@ -441,6 +444,7 @@ class Needs {
   std::vector<uint32_t> uses_;
   std::map<std::pair<TermId, TermId>, std::vector<Region>> reads_by_;  // see reads_by
   std::map<std::pair<TermId, TermId>, bool> read_once_;                // see reads_each_once
+  std::vector<std::vector<Range>> reach_;                              // by term; see find_reach
   std::map<TermId, bool> unmade_;                                      // see is_cheaper_unmade
   std::vector<TermId> first_user_;                                     // by term: the least that uses it
   std::vector<std::vector<TermId>> consumers_;  // by term: what takes it, through sums and products; see find_consumers
@@ -449,12 +453,6 @@ class Needs {
   std::vector<TermId> changed_;         // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::map<TermId, Functions> functions_;  // by root
-  // What is read of a power that is taken as a product of powers
-  struct Power {
-    std::map<std::vector<uint64_t>, std::vector<Region>> parts;  // by the terms in their exponents
-    std::vector<Region> whole;
-    TermId owner = no_term;
-  };
   std::map<TermId, Power> powers_;
   std::vector<bool> rooted_;
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
@@ -487,12 +485,8 @@ class Needs {
     return made;
   }
   std::map<TermId, std::vector<Region>> written_;  // elements that outputs hold
-  struct Stored {
-    std::vector<Region> regions;
-    DType width = DType::boolean;
-  };
-  std::map<TermId, Stored> stored_;            // unfused: what other groups or the caller take of a term
-  std::map<uint32_t, double> returned_bytes_;  // unfused: by group
+  std::map<TermId, Stored> stored_;                // unfused: what other groups or the caller take of a term
+  std::map<uint32_t, double> returned_bytes_;      // unfused: by group
 };
 
 }  // namespace lightline::demand

@@ -93,9 +93,9 @@ std::vector<Value> Needs::parts_of(const Network& network, const Factor& factor,
   const bool all_repeat =
       std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return repeats(part, network, factor); });
   const bool all_pick = std::all_of(parts.begin(), parts.end(), [&](const Value& part) { return picks(part); });
-  const bool any_makes =
-      uses_[value.term] <= 1 && !factor.formula &&
-      std::any_of(parts.begin(), parts.end(), [&](const Value& part) { return makes_products(part); });
+  const bool any_makes = !factor.formula && std::any_of(parts.begin(), parts.end(), [&](const Value& part) {
+    return makes_products(part);
+  }) && is_made_here_alone(value, network);
   all_shrink = all_repeat || all_pick;
   if (!all_shrink && !any_makes) parts.clear();
   return parts;
@@ -189,7 +189,7 @@ bool Needs::distribute(const Network& network, TermId owner, Results& results) {
     const std::vector<Value> parts = parts_of(network, network.factors[i], all_shrink);
     if (parts.size() < 2 || parts.size() > most_added) continue;
     const Value value = network.factors[i].value;
-    const bool own_alone = value.is_element() && uses_[value.term] <= 1;
+    const bool own_alone = value.is_element() && is_made_here_alone(value, network);
     // A sum that meets one factor alone: parts that have as many elements as it has take as many products.
     if (all_shrink && network.factors.size() == 2 && network.region.is_box() && value.is_element() &&
         !picks(parts[0])) {

@@ -163,12 +163,17 @@ bool Needs::is_read_here_alone(const Value& value, const Network& network) {
     if (consumer == no_term) return false;
     if (std::find(network.absorbed.begin(), network.absorbed.end(), consumer) != network.absorbed.end()) return true;
     if (consumer == network.owner) return reads_each_once(consumer, value.term);
-    // What is needed of it has to be known by now.
     if (term(consumer).kind != TermKind::reduce || network.owner == no_term) return false;
-    if (consumer < network.owner && first_user_[consumer] <= network.owner) return false;
     if (here.empty()) here = index::image(network.region, value.at, atoms_);
-    return !have_elements_in_common(here, reads_by(consumer, value.term));
+    const bool known =
+        consumer > network.owner || first_user_[consumer] > network.owner;  // what is needed of it, by now
+    return !have_elements_in_common(here, known ? reads_by(consumer, value.term) : all_reads_by(consumer, value.term));
   });
+}
+
+// Its elements that are read here are made for this network.
+bool Needs::is_made_here_alone(const Value& value, const Network& network) {
+  return uses_[value.term] <= 1 || (times_read(network, value.term) == 1 && is_read_here_alone(value, network));
 }
 
 size_t Needs::times_read(const Network& network, TermId id) {

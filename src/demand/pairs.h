@@ -74,4 +74,17 @@ struct MadeBefore {
   double spent = 0;                     // products of the sums that may have made them
 };
 
+// What is read of a power that is taken as a product of powers
+struct Power {
+  std::map<std::vector<uint64_t>, std::vector<Region>> parts;  // by the terms in their exponents
+  std::vector<Region> whole;
+  TermId owner = no_term;
+};
+
+// Unfused: what other groups or the caller take of a term
+struct Stored {
+  std::vector<Region> regions;
+  DType width = DType::boolean;
+};
+
 }  // namespace lightline::demand
