@@ -325,11 +325,13 @@ class Needs {
   double products_of_prepared(const Network& network, bool keep);
   double products_of_all(const std::vector<Network>& prepared);
   struct Chain;
-  std::optional<Chain> chain_of(const Value& part, const Region& region, const std::set<TermId>& parts);
+  struct ScaledSum;
+  std::optional<ScaledSum> scaled_sum(const Value& part, const Region& region);
+  std::optional<Chain> chain_of(const ScaledSum& part, const Region& region, const std::set<TermId>& parts);
   bool is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const;
-  bool are_made_for(const std::set<TermId>& parts, TermId sum) const;
+  bool are_made_for(const std::set<TermId>& parts, const std::vector<ScaledSum>& sums) const;
   void factor_out(TermId id);
-  double products_apart(const std::vector<Value>& sums, const Region& region);
+  double products_apart(const std::vector<ScaledSum>& sums, const Region& region);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: sums of products that need not be made.
   bool inner_sums(const Value& value, InnerSums& inner);

@@ -14,14 +14,49 @@ struct Needs::Chain {
   TermId made = no_term;
   Network network;
   Network whole;  // with sums in place of their main parts
+  bool scaled = false;
 };
 
+// A part of a sum: a sum of products, perhaps scaled.
+struct Needs::ScaledSum {
+  Value value;
+  std::vector<Value> scales;
+};
+
+std::optional<Needs::ScaledSum> Needs::scaled_sum(const Value& part, const Region& region) {
+  const auto is_sum_of_products = [&](const Value& value) {
+    if (!value.is_element()) return false;
+    const Term& made = term(value.term);
+    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum || made.body.size() != 1) return false;
+    const Value& body = made.body[0].value;
+    return body.is_element() && term(body.term).kind == TermKind::product && !stood_for_.contains(value.term);
+  };
+  if (is_sum_of_products(part)) return ScaledSum{part, {}};
+  if (!part.is_element() || term(part.term).kind != TermKind::product || uses_[part.term] > 1) return std::nullopt;
+  std::optional<ScaledSum> result(std::in_place);
+  algebra_.box = region.box;
+  for (const Argument& arg : std::vector<Argument>(term(part.term).args)) {
+    Value value = algebra_.moved(arg.value, part.at);
+    if (!is_sum_of_products(value)) {
+      result->scales.push_back(std::move(value));
+      continue;
+    }
+    if (result->value.is_element()) return std::nullopt;
+    result->value = std::move(value);
+  }
+  return result->value.is_element() ? result : std::nullopt;
+}
+
 // The factors of a sum of products, with other parts of the same sum in place of the elements that they are.
-std::optional<Needs::Chain> Needs::chain_of(const Value& part, const Region& region, const std::set<TermId>& parts) {
-  Chain chain{part.term, {}, {}};
+std::optional<Needs::Chain> Needs::chain_of(const ScaledSum& part, const Region& region,
+                                            const std::set<TermId>& parts) {
+  Chain chain{part.value.term, {}, {}, !part.scales.empty()};
   chain.network.region = region;
   chain.network.apart = true;
-  if (!join(chain.network, term(part.term), term(part.term).body[0], part.at)) return std::nullopt;
+  const Term& sum = term(part.value.term);
+  if (!join(chain.network, sum, sum.body[0], part.value.at)) return std::nullopt;
+  if (chain.network.factors.size() + part.scales.size() > most_factors) return std::nullopt;
+  for (const Value& scale : part.scales) add_factor(chain.network, scale);
   for (size_t i = 0; i < chain.network.factors.size();) {
     const Factor factor = chain.network.factors[i];
     if (factor.exponential || !factor.value.is_element() || !parts.contains(factor.value.term)) {
@@ -60,12 +95,12 @@ bool Needs::is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j)
 }
 
 // All that uses them are each other and this sum.
-bool Needs::are_made_for(const std::set<TermId>& parts, TermId sum) const {
+bool Needs::are_made_for(const std::set<TermId>& parts, const std::vector<ScaledSum>& sums) const {
   std::map<TermId, uint32_t> uses;
   const auto use = [&](const Value& value) {
     if (value.is_element() && parts.contains(value.term)) ++uses[value.term];
   };
-  for (const Argument& arg : term(sum).args) use(arg.value);
+  for (const ScaledSum& sum : sums) use(sum.value);
   for (const TermId part : parts) {
     const Value& body = term(part).body[0].value;
     if (!body.is_element() || uses_[body.term] > 1) return false;
@@ -80,21 +115,16 @@ void Needs::factor_out(TermId id) {
   if (!counting_ || tier_ == Tier::unfused || !term(id).reads_data) return;
   if (needed_[id].size() != 1 || !needed_[id][0].is_box()) return;
   const Region region = needed_[id][0];
-  std::vector<Value> values;
+  std::vector<ScaledSum> values;
   std::set<TermId> parts;
-  for (const Argument& arg : term(id).args) {
-    if (!arg.value.is_element()) continue;
-    const Term& made = term(arg.value.term);
-    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum || made.body.size() != 1) continue;
-    const Value& body = made.body[0].value;
-    if (!body.is_element() || term(body.term).kind != TermKind::product || stood_for_.contains(arg.value.term))
-      continue;
-    values.push_back(arg.value);
-    parts.insert(arg.value.term);
-  }
-  if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, id)) return;
+  for (const Argument& arg : std::vector<Argument>(term(id).args))
+    if (auto sum = scaled_sum(arg.value, region)) {
+      parts.insert(sum->value.term);
+      values.push_back(std::move(*sum));
+    }
+  if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, values)) return;
   std::vector<Chain> chains;
-  for (const Value& value : values) {
+  for (const ScaledSum& value : values) {
     auto chain = chain_of(value, region, parts);
     if (!chain) return;
     chains.push_back(std::move(*chain));
@@ -112,10 +142,10 @@ void Needs::factor_out(TermId id) {
 }
 
 // The products of some sums of products, each by itself.
-double Needs::products_apart(const std::vector<Value>& sums, const Region& region) {
+double Needs::products_apart(const std::vector<ScaledSum>& sums, const Region& region) {
   std::map<TermId, std::vector<Region>> read;
-  for (const Value& sum : sums)
-    for (Region& mapped : index::image(region, sum.at, atoms_)) insert(read[sum.term], std::move(mapped));
+  for (const auto& [value, scales] : sums)
+    for (Region& mapped : index::image(region, value.at, atoms_)) insert(read[value.term], std::move(mapped));
   double products = 0;
   for (const auto& [id, regions] : read) products += products_inside(id, disjoint(regions));
   return products;
@@ -125,6 +155,7 @@ bool Needs::price_factored(TermId id, const std::vector<Chain>& chains, const st
                            double apart) {
   std::vector<Network> rests;
   double last = 0, before = 0;
+  const bool scaled = std::any_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.scaled; });
   for (size_t c = 0; c < chains.size(); ++c) {
     Network rest = chains[c].network;
     rest.apart = false;
@@ -134,6 +165,10 @@ bool Needs::price_factored(TermId id, const std::vector<Chain>& chains, const st
     uint64_t own = 0;
     for (const Factor& factor : rest.factors) own |= factor.variables;
     last = std::max(last, box_points(rest.region, (own & ~rest.summed) | taken));
+    // What is added up has to be small beside what it meets, or else adding it takes as long.
+    constexpr double much = 4;
+    const double added = box_points(rest.region, (own & ~rest.summed) | (own & taken));
+    if (scaled && much * added > last) return false;
     rest.summed &= ~taken;
     // The variables that the factor has alone are no part of the rest.
     for (size_t v = 0; v < rest.region.box.size(); ++v)
