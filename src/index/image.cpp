@@ -9,6 +9,7 @@
 #include "index/compact.h"
 #include "index/mapper.h"
 #include "index/orders.h"
+#include "index/ties.h"
 #include "index/trial.h"
 
 namespace lightline::index {
@@ -397,7 +398,7 @@ std::vector<Region> image(const Region& region, std::span<const Form> forms, Ato
   if (region.empty) return {};
   if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
   return asked_once(Answers::Question::image, std::span(&region, 1), forms, atoms,
-                    [&] { return Answers::Answer{found_image(region, forms, atoms)}; })
+                    [&] { return Answers::Answer{found_image(without_ties(region, forms, atoms), forms, atoms)}; })
       .regions;
 }
 

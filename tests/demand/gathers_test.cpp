@@ -36,6 +36,16 @@ TEST(Gathers, AnOrderIsOneForOtherOperators) {
   EXPECT_EQ(a.groups[1].operand_bytes, 4 * 1024 * 64 + 8 * 1024);
 }
 
+// A causal mask over gathered rows: at least the products of the late rows with the early ones.
+TEST(Gathers, ATriangleOfGatheredRows) {
+  const std::string text =
+      "program p(x: f32[100000, 16], at: i64[512], q: f32[512, 16]) -> (y) {\n"
+      "  s: f32[512, 512] = for i, j: sum d in 16: q[i, d] * x[at[j], d]\n"
+      "  y: f32[512, 512] = for i, j: if(j <= i, s[i, j], 0)\n}";
+  EXPECT_GE(macs(text), 256 * random_rows(100000, 256) * 16);
+  EXPECT_LE(macs(text), 512 * 513 / 2.0 * 16);
+}
+
 TEST(Gathers, RowsOfSeveralAreReadByTheirOrder) {  // two experts for each of 512 tokens, in the order of experts
   EXPECT_EQ(macs("program p(x: f32[512, 64], w: f32[64, 32], s: f32[1024]) -> (y) {\n"
                  "  (v: f32[1024], p: i64[1024]) = opaque sort(s)\n"

@@ -233,5 +233,37 @@ TEST(SharedParts, HalvesOfAProductThatAreAddedUp) {
   EXPECT_EQ(macs(of("exp(p[i, j]) - p[i + 64, j]", "64, 48")), 128 * 32 * 48);
 }
 
+// Keys and values of one packed product, with biases: for few queries neither has to be made.
+TEST(SharedParts, PackedKeysAndValues) {
+  for (const char* packed : {"kv[t, e]", "kv[t, e] + b[e]"}) {
+    const std::string second = packed == std::string("kv[t, e]") ? "kv[t, e + 64]" : "kv[t, e + 64] + b[e + 64]";
+    const std::string text =
+        "program p(x: f32[256, 64], w: f32[64, 128], b: f32[128], q: f32[2, 64]) -> (y) {\n"
+        "  kv: f32[256, 128] = for t, j: sum c in 64: x[t, c] * w[c, j]\n"
+        "  s: f32[2, 256] = for a, t: sum e in 64: q[a, e] * (" +
+        std::string(packed) +
+        ")\n"
+        "  p: f32[2, 256] = for a, t: exp(s[a, t])\n"
+        "  y: f32[2, 64] = for a, e: sum t in 256: p[a, t] * (" +
+        second + ")\n}";
+    const double queries = 2 * 64 * 64 + 2 * 256 * 64;  // times the weights, then times x; and back
+    EXPECT_LE(macs(text), 2 * queries + 2 * 64) << packed;
+    EXPECT_GE(macs(text), 2 * queries) << packed;
+  }
+}
+
+// x @ a g + x @ b is x @ (a g + b).
+TEST(SharedParts, ScaledProductsOfOneFactor) {
+  const auto of = [](const std::string& scale) {
+    return "program p(x: f32[128, 64], a: f32[64, 48], b: f32[64, 48], g: f32[48], h: f32[128]) -> (y) {\n"
+           "  u: f32[128, 48] = for i, j: sum k in 64: x[i, k] * a[k, j]\n"
+           "  v: f32[128, 48] = for i, j: sum k in 64: x[i, k] * b[k, j]\n"
+           "  y: f32[128, 48] = for i, j: exp(u[i, j] * " +
+           scale + " + v[i, j])\n}";
+  };
+  EXPECT_EQ(macs(of("g[j]")), 128 * 64 * 48);
+  EXPECT_EQ(macs(of("h[i]")), 2 * 128 * 64 * 48);  // a weight for each row would be as much work
+}
+
 }  // namespace
 }  // namespace lightline::demand
