@@ -145,12 +145,13 @@ class Needs {
   DType vector_type(TermId id) const;
   void count_call(TermId id);
   void count_sum(TermId id);
-  struct Turn {
-    uint32_t coordinate = 0;  // of the rows
-    size_t number = 0, parts = 1;
-  };
-  std::optional<Value> asked_element(const Value& part, double& number);
-  std::vector<Turn> turns_of(TermId id);
+  std::optional<Value> compared_element(const Value& truth, double& number);
+  std::optional<Value> asked_element(const Value& factor, double& number, size_t& choices);
+  using AskedParts = std::map<std::pair<TermId, std::vector<Form>>, std::map<double, std::vector<AskedPart>>>;
+  static uint32_t row_of(const Value& element);
+  void find_asked(const Value& sum, AskedParts& asked);
+  const std::vector<Turn>& turns_of(TermId id);
+  std::map<TermId, std::vector<Turn>> turns_;  // see turns_of
   static Region in_turn(Region region, const Turn& turn);
   void count_product(TermId id);
   // Slots of sums and products: after all is known that is needed.

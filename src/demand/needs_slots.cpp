@@ -155,52 +155,106 @@ void Needs::need_part(TermId id, const Value& part) {
   for (const Region& region : std::vector<Region>(strict_[id])) need(part, region);
 }
 
-// The element that a part of a sum, a product, asks to be one number: whoever asks for another is zero then.
-std::optional<Value> Needs::asked_element(const Value& part, double& number) {
-  if (!part.is_element() || term(part.term).kind != TermKind::product) return std::nullopt;
-  for (const Argument& arg : term(part.term).args) {
-    if (!arg.value.is_element() || !picks(arg.value) || term(arg.value.term).kind != TermKind::call) continue;
-    const Term& test = term(arg.value.term);
-    for (size_t i = 0; i < 2; ++i) {
-      if (!test.args[i].value.is_number() || !test.args[1 - i].value.is_element()) continue;
-      number = test.args[i].value.number;
-      return algebra_.moved(algebra_.moved(test.args[1 - i].value, arg.value.at), part.at);
-    }
+// e == 3: e, and the number.
+std::optional<Value> Needs::compared_element(const Value& truth, double& number) {
+  if (!truth.is_element() || term(truth.term).kind != TermKind::call) return std::nullopt;
+  const Term test = term(truth.term);
+  if (test.function != loops::Function::eq) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value one = algebra_.moved(test.args[i].value, truth.at);
+    const Value other = algebra_.moved(test.args[1 - i].value, truth.at);
+    if (!other.is_element()) continue;
+    if (one.is_number())
+      number = one.number;
+    else if (one.is_position() && one.form.is_constant())
+      number = double(one.form.constant) / double(one.denominator);
+    else
+      continue;
+    return other;
   }
   return std::nullopt;
 }
 
+// Of a factor that is not zero only where an element, or one of several in a row, has a number: the first of them.
+std::optional<Value> Needs::asked_element(const Value& factor, double& number, size_t& choices) {
+  choices = 1;
+  if (auto element = compared_element(factor, number)) return element;
+  if (!factor.is_element()) return std::nullopt;
+  const Term made = term(factor.term);
+  const bool adds = made.kind == TermKind::reduce && (made.reducer == Reducer::sum || made.reducer == Reducer::any);
+  if (!adds || made.reduced.size() != 1 || made.body.size() != 1 || !made.body[0].value.is_element())
+    return std::nullopt;
+  std::vector<Form> first{Form::of(made.body[0].where.box[0].lo)};
+  first.insert(first.end(), factor.at.begin(), factor.at.end());
+  const Value body = algebra_.moved(made.body[0].value, first);
+  std::vector<Value> parts{body};
+  if (term(body.term).kind == TermKind::product)
+    for (const Argument& arg : std::vector<Argument>(term(body.term).args))
+      parts.push_back(algebra_.moved(arg.value, body.at));
+  for (const Value& one : parts)
+    if (auto element = compared_element(one, number)) {
+      if (atoms_.order(element->term) != nullptr) choices = size_t(made.body[0].where.box[0].count());
+      return element;
+    }
+  return std::nullopt;
+}
+
+// The coordinate that an element has, if the others are numbers.
+uint32_t Needs::row_of(const Value& element) {
+  uint32_t row = no_variable;
+  for (const Form& form : element.at) {
+    if (form.is_constant()) continue;
+    if (row != no_variable || !form.is_variable()) return no_variable;
+    row = form.terms[0].first;
+  }
+  return row;
+}
+
+// The parts of a sum, and of sums in it that nobody else reads, by what they ask and for which number.
+void Needs::find_asked(const Value& sum, AskedParts& asked) {
+  const std::vector<Argument> args = term(sum.term).args;
+  turns_[sum.term].assign(args.size(), {});
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Value& part = args[i].value;
+    if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1) {
+      find_asked(algebra_.moved(part, sum.at), asked);
+      continue;
+    }
+    if (!part.is_element() || term(part.term).kind != TermKind::product) continue;
+    for (const Argument& factor : std::vector<Argument>(term(part.term).args)) {
+      double number = 0;
+      size_t choices = 1;
+      const auto element = asked_element(algebra_.moved(factor.value, part.at), number, choices);
+      if (!element || row_of(*element) == no_variable) continue;
+      const Value here = algebra_.moved(*element, sum.at);
+      asked[{here.term, here.at}][number].push_back({sum.term, i, row_of(*element), choices});
+      break;
+    }
+  }
+}
+
 // Parts of a sum of which at most one is not zero, as a router's experts that are added in turn: in general position
 // each has its share of the rows, and which ones makes no difference. Those of a router's second choice are others.
-std::vector<Needs::Turn> Needs::turns_of(TermId id) {
-  const std::vector<Argument> args = term(id).args;
-  std::vector<Turn> turns(args.size());
-  if (tier_ != Tier::fused || !counting_) return turns;
-  std::map<std::pair<TermId, std::vector<Form>>, std::map<double, std::vector<size_t>>> groups;
-  const auto row_of = [](const std::vector<Form>& at) {
-    uint32_t row = no_variable;
-    for (const Form& form : at)
-      if (!form.is_constant()) row = row == no_variable && form.is_variable() ? form.terms[0].first : no_variable - 1;
-    return row < no_variable - 1 ? row : no_variable;
-  };
-  for (size_t i = 0; i < args.size(); ++i) {
-    double number = 0;
-    const auto element = asked_element(args[i].value, number);
-    if (element && row_of(element->at) != no_variable) groups[{element->term, element->at}][number].push_back(i);
-  }
-  TermId asked = no_term;
+const std::vector<Turn>& Needs::turns_of(TermId id) {
+  const auto [own, added] = turns_.try_emplace(id, term(id).args.size());
+  if (!added || tier_ != Tier::fused || !counting_) return own->second;
+  AskedParts asked;
+  algebra_.box.clear();
+  find_asked(Value::element(id, own_variables(term(id).rank), term(id).width), asked);
+  TermId source = no_term;
   size_t choice = 0;
-  for (const auto& [element, by_number] : groups) {
-    const bool further = element.first == asked && atoms_.order(asked) != nullptr;
+  for (const auto& [element, by_number] : asked) {
+    const bool further = element.first == source && atoms_.order(source) != nullptr;
     choice = further ? choice + 1 : 0;
-    asked = element.first;
+    source = element.first;
     size_t turn = choice;
     for (const auto& [number, parts] : by_number) {
-      for (const size_t i : parts) turns[i] = {row_of(element.second), turn % by_number.size(), by_number.size()};
+      for (const AskedPart& part : parts)
+        turns_[part.sum][part.place] = {part.row, turn % by_number.size(), by_number.size(), part.choices};
       ++turn;
     }
   }
-  return turns;
+  return turns_[id];
 }
 
 // Its share of the rows of a region.
@@ -208,8 +262,9 @@ Region Needs::in_turn(Region region, const Turn& turn) {
   Range& rows = region.box[turn.coordinate];
   if (!region.is_box() || rows.step != 1) return region;
   const int64_t first = rows.lo, count = rows.count();
-  rows = {first + count * int64_t(turn.number) / int64_t(turn.parts),
-          first + count * int64_t(turn.number + 1) / int64_t(turn.parts) - 1, 1};
+  const size_t choices = std::min(turn.choices, turn.parts), from = std::min(turn.number, turn.parts - choices);
+  rows = {first + count * int64_t(from) / int64_t(turn.parts),
+          first + count * int64_t(from + choices) / int64_t(turn.parts) - 1, 1};
   region.empty = rows.hi < rows.lo;
   region.points = -1;
   return region;

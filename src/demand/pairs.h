@@ -87,4 +87,19 @@ struct Stored {
   DType width = DType::boolean;
 };
 
+// The share of the rows that a part of a sum has, if the parts share them out.
+struct Turn {
+  uint32_t coordinate = 0;  // of the rows
+  size_t number = 0, parts = 1;
+  size_t choices = 1;  // so many of the parts has each row
+};
+
+// A part of a sum that asks for a number in a row.
+struct AskedPart {
+  TermId sum = no_term;
+  size_t place = 0;
+  uint32_t row = 0;
+  size_t choices = 1;
+};
+
 }  // namespace lightline::demand

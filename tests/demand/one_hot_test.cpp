@@ -66,6 +66,27 @@ TEST(OneHot, ARoutersSecondChoiceIsAnotherExpert) {
   EXPECT_EQ(macs(text), 2 * one_each);
 }
 
+TEST(OneHot, GatesOfSeveralChoicesGiveEachExpertItsShare) {
+  for (const char* gate : {"sum k in 2: if(e[t, k] == G, v[t, k], 0)", "f32(or k in 2: e[t, k] == G)"}) {
+    std::string text =
+                    "program p(x: f32[64, 16], w: f32[4, 16, 32], s: f32[64, 4]) -> (y) {\n"
+                    "  (v: f32[64, 2], e: i64[64, 2]) = opaque topk(s, k = 2, dim = 1)\n",
+                sum;
+    for (const char* g : {"0", "1", "2", "3"}) {
+      std::string own = gate;
+      own.replace(own.find('G'), 1, g);
+      const bool truth = own.starts_with("f32(");
+      if (truth) own = own.substr(4, own.size() - 5);
+      text += std::string("  g") + g + (truth ? ": bool[64]" : ": f32[64]") + " = for t: " + own + "\n";
+      text += std::string("  h") + g + ": f32[64, 32] = for t, j: sum k in 16: x[t, k] * w[" + g + ", k, j]\n";
+      sum += std::string(sum.empty() ? "" : " + ") + (truth ? "f32(g" : "(g") + g + "[t]) * tanh(h" + g + "[t, j])";
+    }
+    text += "  y: f32[64, 32] = for t, j: " + sum + "\n}";
+    EXPECT_GE(macs(text), 2 * one_each) << gate;
+    EXPECT_LE(macs(text), 2 * one_each + 4 * 64) << gate;  // the gates
+  }
+}
+
 TEST(OneHot, TablesThatTheProgramCarriesTellTheirPlaces) {
   // Rows 2, 3 and 0 of five: exponentials of three columns, the others are 1
   EXPECT_EQ(testing_support::transcendentals("program p(x: f32[2, 3]) -> (y) {\n"
