@@ -82,9 +82,8 @@ def capture(
     for note in lost:
         warnings.warn(note, stacklevel=2)
     if training:
-        from torch.export.experimental import _export_forward_backward
-
-        joint = _export_forward_backward(exported)
+        joint, unused = forward_backward(exported)
+        lost += unused
         traced = decomposed = serialise(joint)
         exported = joint
     elif core:
@@ -111,6 +110,42 @@ def export(module: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     import torch
 
     return torch.export.export(module, tuple(inputs), kwargs or None, strict=False)
+
+
+def forward_backward(exported: Any) -> tuple[Any, list[str]]:
+    """The forward and the backward pass together, and notes on the parameters that get no gradient: those that are not
+    used, as the second name of a tied weight, and those that are used without gradients alone."""
+    from torch.export.experimental import _export_forward_backward
+
+    def gives_gradients(user: Any) -> bool:
+        return not ("set_grad_enabled" in str(user.target) and user.args and user.args[0] is False)
+
+    parameters = exported.graph_signature.inputs_to_parameters
+    left_out = [
+        node
+        for node in exported.graph.nodes
+        if node.op == "placeholder" and node.name in parameters and not any(map(gives_gradients, node.users))
+    ]
+    changed = []
+    for node in left_out:
+        for tensor in (node.meta["val"], exported.state_dict[parameters[node.name]]):
+            if tensor.requires_grad:
+                tensor.requires_grad_(False)
+                changed.append(tensor)
+    try:
+        joint = _export_forward_backward(exported)
+    except AssertionError as error:
+        if "did not receive a gradient" not in str(error):
+            raise
+        raise sources.SourceError(
+            "a parameter takes no part in the loss; freeze it (requires_grad_(False)) or leave it out of the module"
+        ) from error
+    finally:
+        for tensor in changed:
+            tensor.requires_grad_(True)
+    read = [node for node in left_out if node.users]
+    names = ", ".join(parameters[node.name].removeprefix("module.") for node in read)
+    return joint, [f"parameters used without gradients: {names}"] if read else []
 
 
 def serialise(exported: Any) -> dict[str, Any]:

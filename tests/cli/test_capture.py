@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 import lightline  # noqa: E402
 from lightline.capture import main  # noqa: E402
+from lightline.sources import SourceError  # noqa: E402
 
 MODEL = """
 import torch
@@ -169,6 +170,43 @@ def test_a_training_step_gives_the_loss_and_every_gradient(tmp_path: Path, captu
     assert "mm" in stats["calls"]  # a product that only gradients need
     outputs = loops_of(tmp_path / "step.json").split("->", 1)[1].split("{", 1)[0]
     assert outputs.count(",") == 3  # the loss; the gradients of weight, bias and table
+
+
+def test_a_training_step_may_have_parameters_without_gradients() -> None:
+    class Tied(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = torch.nn.Embedding(10, 4)
+            self.head = torch.nn.Linear(4, 10, bias=False)
+            self.head.weight = self.table.weight
+            self.unused = torch.nn.Linear(4, 4)
+            self.reference = torch.nn.Linear(4, 4)
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            hidden = self.table(tokens)
+            with torch.no_grad():
+                target = self.reference(hidden)
+            return torch.nn.functional.cross_entropy(self.head(hidden + target), tokens)
+
+    module = Tied()
+    captured = lightline.capture(module, torch.tensor([1, 2, 3]), training=True)
+    outputs = captured.program("training")["graph_module"]["graph"]["outputs"]
+    assert len(outputs) == 2  # the loss, and the gradient of the tied weight
+    assert captured.notes == ["parameters used without gradients: reference.weight, reference.bias"]
+    assert all(parameter.requires_grad for parameter in module.parameters())
+
+
+def test_a_parameter_without_a_part_in_the_loss_is_said() -> None:
+    class Detached(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.target = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (self.used(x) - self.target(x).detach()).square().mean()
+
+    with pytest.raises(SourceError, match=r"takes no part in the loss; freeze it \(requires_grad_"):
+        lightline.capture(Detached(), torch.randn(2, 4), training=True)
 
 
 @pytest.mark.parametrize(
