@@ -1,5 +1,8 @@
 // lightline fmt: programs in canonical form.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "base/file.h"
@@ -32,6 +35,12 @@ int format_file(const std::string& path, const FmtOptions& options) {
     return exit_ok;
   }
   if (canonical == source->text) return exit_ok;
+  std::error_code unknown;
+  if (const auto size = std::filesystem::file_size(path, unknown); !unknown && size != source->text.size())
+    return report_error({ErrorCode::usage,
+                         fmt::format("'{}' is compressed, and would be plain text under the same name", path),
+                         "unpack it first",
+                         {}});
   const auto written = write_file(path, canonical);
   if (!written.ok()) return report_error(written.error());
   print_line(source->name + ": rewritten");

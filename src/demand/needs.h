@@ -146,6 +146,7 @@ class Needs {
   void count_call(TermId id);
   void count_sum(TermId id);
   std::optional<Value> compared_element(const Value& truth, double& number);
+  std::optional<Value> asked_of_scatter(const Value& factor, double& number, size_t& choices);
   std::optional<Value> asked_element(const Value& factor, double& number, size_t& choices);
   using AskedParts = std::map<std::pair<TermId, std::vector<Form>>, std::map<double, std::vector<AskedPart>>>;
   static uint32_t row_of(const Value& element);

@@ -175,12 +175,44 @@ std::optional<Value> Needs::compared_element(const Value& truth, double& number)
   return std::nullopt;
 }
 
+// The same of an element of a scatter over zeros, of which the last index that data tell is a number here.
+std::optional<Value> Needs::asked_of_scatter(const Value& factor, double& number, size_t& choices) {
+  const Term& made = term(factor.term);
+  if (!is_scatter_over_zeros(factor.term) || made.body.size() != 1) return std::nullopt;
+  const ScatterParts& parts = form_.scatters[made.array];
+  if (parts.places.size() != 1 || parts.places[0].size() != factor.at.size()) return std::nullopt;
+  const std::vector<Range> ranges = made.body[0].where.box;
+  std::vector<Form> images;
+  for (const Range& range : ranges) images.push_back(Form::of(range.lo));
+  std::optional<size_t> told;
+  double open = 1;  // points for one element of the index
+  for (size_t r = 0; r < made.reduced.size(); ++r) open *= double(ranges[r].count());
+  for (size_t d = 0; d < factor.at.size(); ++d) {
+    if (parts.by_data[d]) {
+      if (told) return std::nullopt;
+      told = d;
+      continue;
+    }
+    const uint32_t variable = parts.places[0][d].is_position() ? plain_variable(parts.places[0][d].form) : no_variable;
+    if (variable >= made.reduced.size() || !parts.places[0][d].form.is_variable()) return std::nullopt;
+    images[variable] = factor.at[d];
+    open /= double(ranges[variable].count());
+  }
+  if (!told || !factor.at[*told].is_constant()) return std::nullopt;
+  const Value element = algebra_.moved(parts.places[0][*told], images);
+  if (!element.is_element()) return std::nullopt;
+  number = double(factor.at[*told].constant);
+  if (atoms_.order(element.term) != nullptr) choices = size_t(open);
+  return element;
+}
+
 // Of a factor that is not zero only where an element, or one of several in a row, has a number: the first of them.
 std::optional<Value> Needs::asked_element(const Value& factor, double& number, size_t& choices) {
   choices = 1;
   if (auto element = compared_element(factor, number)) return element;
   if (!factor.is_element()) return std::nullopt;
   const Term made = term(factor.term);
+  if (made.kind == TermKind::scatter) return asked_of_scatter(factor, number, choices);
   const bool adds = made.kind == TermKind::reduce && (made.reducer == Reducer::sum || made.reducer == Reducer::any);
   if (!adds || made.reduced.size() != 1 || made.body.size() != 1 || !made.body[0].value.is_element())
     return std::nullopt;

@@ -121,9 +121,11 @@ Result<double> TomlReader::optional_positive(const TomlTable& place, std::string
   if (node == nullptr) return 0.0;
   if (!node->is_number()) return wrong_type(place, key, "a positive number", *node);
   const double value = *node->value<double>();
-  if (value > 0 && value < 1e30) return value;
+  constexpr double least = 1e-9, most = 1e30;
+  if (value >= least && value < most) return value;
+  const std::string wanted = value > 0 && value < least ? fmt::format("at least {}", least) : "a positive number";
   return error_at(node->source(), ErrorCode::range,
-                  fmt::format("'{}' must be a positive number, not {}", place.of(key), value));
+                  fmt::format("'{}' must be {}, not {}", place.of(key), wanted, value));
 }
 
 Result<bool> TomlReader::flag(const TomlTable& place, std::string_view key) const {

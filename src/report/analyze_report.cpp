@@ -109,8 +109,9 @@ std::string verdict(const AnalyzeReport& r) {
         "Operator by operator it can not run faster than {}, {:.2f} times that: fusion is worth up to that much.\n",
         time_text(b.unfused_ms), b.unfused_ms / b.fused.ms);
   if (b.floor.ms < 0.999 * b.fused.ms)
-    text += fmt::format("No implementation at all, on whatever data suit it best, can beat {}.\n",
-                        time_text(b.floor.memory_ms));
+    text += fmt::format(
+        "No implementation at all, on whatever data suit it best, can beat {}, the time of its bytes alone.\n",
+        time_text(b.floor.memory_ms));
   if (r.measured_ms)
     text += fmt::format("Measured {}: {:.2f} times the limit, {:.1f} % of the speed of light.\n",
                         time_text(*r.measured_ms), *r.measured_ms / b.fused.ms, 100 * b.fused.ms / *r.measured_ms);

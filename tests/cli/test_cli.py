@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
@@ -290,6 +291,12 @@ def test_fmt_rejects_what_it_can_not_parse(tmp_path: Path) -> None:
     result = lightline("fmt", "--write", path)
     assert result.returncode == 2 and f"{path}:1:" in result.stderr and path.read_text() == "program p( -> ()"
     assert lightline("fmt", "--write", "-", text=ADD).returncode == 2
+    packed = tmp_path / "packed.lir.gz"
+    packed.write_bytes(gzip.compress(b"program   p(x: f32[2]) -> (y) { y: f32[2] = for i: x[i]+1 }"))
+    before = packed.read_bytes()
+    refused = lightline("fmt", "--write", packed)
+    assert (refused.returncode, "is compressed" in refused.stderr) == (2, True)
+    assert packed.read_bytes() == before
 
 
 def test_examples_are_canonical() -> None:

@@ -381,6 +381,7 @@ TEST(MachineFile, BadFilesAreRejectedWithPlaceAndReason) {
        "toy.toml:11:30: error: 'clock.max.source' begins with 'shet', which [sources] does not have\n  hint: did you "
        "mean 'sheet'?"},
       {"count = 10", "count = 0", "toy.toml:15:9: error: 'units.count' must be a positive number, not 0"},
+      {"count = 10", "count = 1e-308", "toy.toml:15:9: error: 'units.count' must be at least 1e-09, not 1e-308"},
       {"count = 10\n", "", "toy.toml:13:1: error: 'units' lacks 'count'"},
       {"f16 =", "fp16 =",
        "toy.toml:19:1: error: 'fp16' in 'matrix' is not a type that has rates\n  hint: did you mean 'f16'?"},

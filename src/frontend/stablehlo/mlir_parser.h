@@ -78,7 +78,6 @@ class Parser {
   struct Items {  // what stands between the name and the types
     std::vector<std::string> words;
     Attributes named;
-    std::vector<Use> iteration_sources;  // of `while`
     std::vector<Region::Argument> iteration_arguments;
     std::vector<Use> inits;  // of `reduce`
     std::string applies;
