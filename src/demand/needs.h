@@ -248,6 +248,7 @@ class Needs {
   void add_factor(Network& network, const Value& value);
   void need_factors(const Network& network, TermId owner);
   bool meets_zeros(const Value& value, const Value& other) const;
+  void drop_beside_zeros(const Value& value);
   void count_powers(const Factor& factor, const Region& region, TermId owner);
   void settle_powers();
   std::vector<Value> truths_of(const Term& function);

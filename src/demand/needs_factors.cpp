@@ -164,11 +164,19 @@ bool Needs::meets_zeros(const Value& value, const Value& other) const {
   return term(other.term).zero_lines || (variables_of(other) & ~variables_of(value)) == 0;
 }
 
+// Which elements that leaves, and how many, is not known.
+void Needs::drop_beside_zeros(const Value& value) {
+  drop(no_shape);
+  if (value.is_element()) incomplete_[value.term] = true;
+}
+
 void Needs::need_factors(const Network& network, TermId owner) {
   for (const Factor& factor : network.factors) {
     if (std::any_of(network.factors.begin(), network.factors.end(),
-                    [&](const Factor& other) { return meets_zeros(factor.value, other.value); }))
+                    [&](const Factor& other) { return meets_zeros(factor.value, other.value); })) {
+      drop_beside_zeros(factor.value);
       continue;
+    }
     if (!factor.exponential) {
       const bool was = std::exchange(linear_, true);
       need(factor.value, network.region);

@@ -363,7 +363,11 @@ void Needs::count_product(TermId id) {
   for (const Argument& arg : made.args) {
     const bool zeros = std::any_of(made.args.begin(), made.args.end(),
                                    [&](const Argument& other) { return meets_zeros(arg.value, other.value); });
-    if (!zeros && (!way || *way == Way::first || &arg == &*truth)) need_part(id, arg.value);
+    if (way && *way != Way::first && &arg != &*truth) continue;
+    if (zeros)
+      drop_beside_zeros(arg.value);
+    else
+      need_part(id, arg.value);
   }
 }
 

@@ -136,10 +136,10 @@ TEST(KnownMasks, ZerosWithoutAShapeAreLeftOut) {
     const auto [analysis, work] = analysed(text, *known);
     EXPECT_LE(work.total_macs(), 64 * count) << weight;
     EXPECT_LE(analysis.floor.work.total_macs(), 64 * count) << weight;
-    if (counts)
-      EXPECT_GE(work.total_macs(), 64 * count - 1) << weight;
-    else
-      EXPECT_FALSE(analysis.given_up.empty()) << weight;
+    if (counts) EXPECT_GE(work.total_macs(), 64 * count - 1) << weight;
+    // Which bytes of w are read is not counted, and that is said.
+    const bool leaves_bytes = weight.find('w') != std::string::npos;
+    EXPECT_EQ(analysis.given_up.empty(), counts && !leaves_bytes) << weight;
   }
 }
 
