@@ -1,5 +1,6 @@
 // Orders that are mixed: some points of a sum of products are taken in one order, the rest in another.
 #include <array>
+#include <bit>
 
 #include "demand/needs_orders.h"
 
