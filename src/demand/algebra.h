@@ -81,6 +81,8 @@ class Algebra {
   bool call_on_nothing(F function, std::span<const Value* const> args, const Region& where, Cases& into);
   bool call_on_shapeless(F function, std::span<const Value* const> args, DType result, const Region& where,
                          Cases& into);
+  bool call_on_formula(F function, std::span<const Value* const> args, DType type, DType result, const Region& where,
+                       Cases& into);
   bool call_choice(std::span<const Value* const> args, DType result, const Region& where, Cases& into);
   std::optional<Value> call_on_factors(F function, const Value& arg, DType type, DType result);
   bool is_hidden(const Value& value) const;  // so low that its exponential vanishes

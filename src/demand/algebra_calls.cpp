@@ -319,6 +319,46 @@ std::optional<Value> Algebra::call_on_factors(Function function, const Value& ar
   return product(std::move(results), number, type);
 }
 
+// A formula of indices beside data: apart where it is zero, and two numbers where it hides what it is added to.
+bool Algebra::call_on_formula(Function function, std::span<const Value* const> args, DType type, DType result,
+                              const Region& where, Cases& into) {
+  const bool multiplies = function == Function::mul;
+  if (!multiplies && function != Function::add && function != Function::sub) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value formula = *args[i], other = *args[1 - i];
+    if (!formula.is_position() || formula.form.is_constant() || atoms_.has_data(formula.form) || !reads_data(other))
+      continue;
+    const Range values = atoms_.range(formula.form, where.box);
+    int64_t step = 0;
+    for (const auto& [atom, coefficient] : formula.form.terms) step = std::gcd(step, coefficient);
+    const bool two = values.hi - values.lo == step;
+    const double greatest = double(std::max(std::abs(values.lo), std::abs(values.hi))) / double(formula.denominator);
+    if (multiplies ? values.lo > 0 || values.hi < 0 : !two || greatest < -as_good_as_minus_infinity) continue;
+    const auto number = [&](int64_t of) { return Value::of(double(of) / double(formula.denominator)); };
+    const auto above = [&](const Form& form, int64_t least_value, const Region& region, const auto& visit) {
+      split(atoms_.sum(Form::of(-least_value), form), region, visit);
+    };
+    if (two) {
+      above(formula.form, values.hi, where, [&](const Region& region, bool high) {
+        const Value own = number(high ? values.hi : values.lo);
+        const Value* both[] = {i == 0 ? &own : &other, i == 0 ? &other : &own};
+        call(function, both, type, result, region, into);
+      });
+      return true;
+    }
+    const auto put = [&](const Region& region, bool zero) {
+      box = region.box;
+      into.push_back({region, zero ? Value::of(0) : product({formula, other}, 1, type)});
+    };
+    above(formula.form, 0, where, [&](const Region& region, bool at_least) {
+      if (!at_least) return put(region, false);
+      above(formula.form, 1, region, [&](const Region& r, bool greater) { put(r, !greater); });
+    });
+    return true;
+  }
+  return false;
+}
+
 bool Algebra::is_hidden(const Value& value) const {
   if (!value.is_element()) return false;
   const Term& term = terms_[value.term];
@@ -343,7 +383,7 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
     return;
   } else if (call_on_positions(function, args, where, into)) {
     return;
-  } else if (call_logic(function, args, where, into)) {
+  } else if (call_logic(function, args, where, into) || call_on_formula(function, args, type, result, where, into)) {
     return;
   } else if (args.size() == 1 && call_exponential(function, *args[0], where, into)) {
     return;

@@ -77,10 +77,13 @@ void Builder::note_what_was_given_up(uint32_t statement) {
 // The numbers of an array as a formula, as shapes, or as runs. None if they are none of these.
 Cases Builder::seen_in(const loops::Array& declared, const std::function<double(int64_t)>& number_at) {
   if (declared.dtype == DType::c64) return {};
-  if (const auto form = formula_of(declared.shape, number_at, atoms_))
-    return {{Region::whole(declared.shape), Value::position(*form)}};
   Cases cases = structure_of(declared.shape, number_at, atoms_);
   algebra_.merge(cases);
+  // Few numbers say where they are zero, or hide something; a formula says which place an index tells.
+  const bool few = !cases.empty() && cases.size() <= few_shapes && !is_integer(declared.dtype);
+  if (!few && declared.dtype != DType::boolean)
+    if (const auto form = formula_of(declared.shape, number_at, atoms_))
+      return {{Region::whole(declared.shape), Value::position(*form)}};
   if (cases.size() > few_shapes || cases.empty()) {
     Cases apart = distances_of(declared.shape, number_at);
     if (!apart.empty() && (cases.empty() || apart.size() < cases.size())) cases = std::move(apart);

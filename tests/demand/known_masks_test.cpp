@@ -36,6 +36,8 @@ const Mask masks[] = {
        return near(i / 32, j / 32, 16) && near(i % 32, j % 32, 32);
      },
      true},
+    {"keys that are padded", [](int64_t, int64_t j) { return j < 384; }},
+    {"queries that are padded", [](int64_t i, int64_t) { return i < 384; }},
     {"a steep line", [](int64_t i, int64_t j) { return j <= 3 * i && j < 300; }},
 };
 
@@ -103,6 +105,31 @@ INSTANTIATE_TEST_SUITE_P(All, KnownMasks, testing::ValuesIn(masks), [](const aut
     if (c == ' ') c = '_';
   return name;
 });
+
+// Numbers of indices that are zero somewhere, as factors and hidden in sums.
+TEST(KnownMasks, FormulasAreZeroWhereTheyAre) {
+  const std::pair<const char*, double> cases[] = {
+      {"f32(j mod 2) * x[i, j]", 0.5},     {"f32(1 - j div 12) * x[i, j]", 0.75}, {"f32(j mod 4) * x[i, j]", 0.75},
+      {"f32(i mod 2) * x[i, j]", 0.5},     {"x[i, j] * f32((i + j) mod 2)", 0.5}, {"f32(j div 4 - 1) * x[i, j]", 0.75},
+      {"f32(i - j) * x[i, j]", 15.0 / 16},
+  };
+  for (const auto& [body, share] : cases) {
+    const loops::Program program = testing_support::program_of(std::string(R"(
+program p(x: f32[16, 16], w: f32[16, 8]) -> (y) {
+  a: f32[16, 16] = for i, j: )") + body + R"(
+  y: f32[16, 8] = for i, j: sum k in 16: a[i, k] * w[k, j]
+})");
+    const Analysis analysis = analyze(program);
+    EXPECT_EQ(analysis.fused.work.total_macs(), share * 16 * 16 * 8) << body;
+    EXPECT_EQ(analysis.floor.work.total_macs(), share * 16 * 16 * 8) << body;
+  }
+  const loops::Program hidden = testing_support::program_of(R"(
+program p(s: f32[16, 16], v: f32[16, 8]) -> (y) {
+  a: f32[16, 16] = for i, j: exp(s[i, j] + f32(j div 12) * -1e9)
+  y: f32[16, 8] = for i, j: sum k in 16: a[i, k] * v[k, j]
+})");
+  EXPECT_EQ(analyze(hidden).fused.work.total_macs(), 12 * 16 * 8);
+}
 
 // A tenth of the numbers, in no order
 TEST(KnownMasks, ZerosWithoutAShapeAreLeftOut) {
