@@ -93,6 +93,9 @@ namespace {
 
 void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {
   std::vector<const Form*> forms;
+  size_t size = 0;
+  for (const Value* value : values) size += 1 + value->at.size();
+  forms.reserve(size);
   for (const Value* value : values) {
     if (value->is_position()) forms.push_back(&value->form);
     for (const Form& form : value->at) forms.push_back(&form);
@@ -103,10 +106,16 @@ void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) 
 }  // namespace
 
 Value Algebra::named(const Value& value, Coordinates& coordinates) {
-  Value result = value;
-  if (value.is_position()) result.form = coordinates.name(value.form);
-  for (Form& form : result.at) form = coordinates.name(form);
-  return result;
+  if (value.is_number()) return value;
+  if (value.is_position()) {
+    Value result = value;
+    result.form = coordinates.name(value.form);
+    return result;
+  }
+  std::vector<Form> at;
+  at.reserve(value.at.size());
+  for (const Form& form : value.at) at.push_back(coordinates.name(form));
+  return Value::element(value.term, std::move(at), value.width);
 }
 
 namespace {
