@@ -13,6 +13,17 @@ using loops::ExprId;
 using loops::ExprKind;
 using loops::IndexId;
 
+namespace {
+
+// Without the copies of an initializer list.
+Cases only_case(Region where, Value value) {
+  Cases cases;
+  cases.push_back({std::move(where), std::move(value)});
+  return cases;
+}
+
+}  // namespace
+
 NormalForm normal_form(const loops::Program& program, const KnownValues& known, bool borders) {
   NormalForm form;
   form.program = &program;
@@ -73,9 +84,9 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
   switch (e.kind) {
     case ExprKind::literal: {
       const double number = number_of(e.literal);
-      return {{space.whole(), Value::of(number)}};
+      return only_case(space.whole(), Value::of(number));
     }
-    case ExprKind::index: return {{space.whole(), Value::position(space.at(e.args[0]))}};
+    case ExprKind::index: return only_case(space.whole(), Value::position(space.at(e.args[0])));
     case ExprKind::read: return read(e, space);
     case ExprKind::cast: return algebra_.cast(evaluate(e.args[0], space), program_.exprs[e.args[0]].type, e.target);
     case ExprKind::call: break;
