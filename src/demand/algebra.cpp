@@ -93,6 +93,9 @@ namespace {
 
 void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) {
   std::vector<const Form*> forms;
+  size_t size = 0;
+  for (const Value* value : values) size += 1 + value->at.size();
+  forms.reserve(size);
   for (const Value* value : values) {
     if (value->is_position()) forms.push_back(&value->form);
     for (const Form& form : value->at) forms.push_back(&form);
@@ -103,10 +106,16 @@ void prepare(Coordinates& coordinates, const std::vector<const Value*>& values) 
 }  // namespace
 
 Value Algebra::named(const Value& value, Coordinates& coordinates) {
-  Value result = value;
-  if (value.is_position()) result.form = coordinates.name(value.form);
-  for (Form& form : result.at) form = coordinates.name(form);
-  return result;
+  if (value.is_number()) return value;
+  if (value.is_position()) {
+    Value result = value;
+    result.form = coordinates.name(value.form);
+    return result;
+  }
+  std::vector<Form> at;
+  at.reserve(value.at.size());
+  for (const Form& form : value.at) at.push_back(coordinates.name(form));
+  return Value::element(value.term, std::move(at), value.width);
 }
 
 namespace {
@@ -240,7 +249,7 @@ Value Algebra::flattened(Term term, std::span<const uint64_t> spelled, const Coo
 // Whether a part of a sum is also one of these.
 bool Algebra::has_part_of(const Value& sum, const std::vector<Argument>& args) {
   if (terms_[sum.term].kind != TermKind::sum) return false;
-  const std::vector<Argument> parts = terms_[sum.term].args;
+  const std::vector<Argument>& parts = terms_[sum.term].args;
   return std::any_of(parts.begin(), parts.end(), [&](const Argument& part) {
     const Value value = part_of(sum, part.value);
     return std::any_of(args.begin(), args.end(), [&](const Argument& arg) { return arg.value == value; });
@@ -250,7 +259,8 @@ bool Algebra::has_part_of(const Value& sum, const std::vector<Argument>& args) {
 Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
   std::vector<Argument> flat;
   std::vector<uint64_t> spelled;
-  const auto add = [&](const Value& value, double factor) {
+  flat.reserve(args.size());
+  const auto add = [&](Value value, double factor) {
     if (value.is_number()) {
       number += factor * value.number;
       return;
@@ -260,15 +270,14 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
         known.factor += factor;
         return;
       }
-    flat.push_back({value, factor});
+    flat.push_back({std::move(value), factor});
   };
   const auto add_parts = [&](const Value& value, double factor) {
     const Term& term = terms_[value.term];
     if (term.kind != TermKind::sum || term.args.size() + flat.size() + args.size() > most_parts) return false;
-    const std::vector<Argument> inner = term.args;
     number += factor * term.number;
     spelled.push_back(value.term);
-    for (const Argument& one : inner) add(part_of(value, one.value), factor * one.factor);
+    for (const Argument& one : term.args) add(part_of(value, one.value), factor * one.factor);
     return true;
   };
   for (const Argument& arg : args) {
@@ -311,6 +320,8 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
     if (const auto whole = whole_numbers(bounds)) term.width = narrower(type, *whole);
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
+  values.reserve(flat.size());
+  term.args.reserve(flat.size());
   for (const Argument& arg : flat) values.push_back(&arg.value);
   prepare(coordinates, values);
   for (const Argument& arg : flat) {
@@ -323,6 +334,7 @@ Value Algebra::sum(std::vector<Argument> args, double number, DType type) {
 
 Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   std::vector<Value> flat;
+  flat.reserve(factors.size());
   std::vector<uint64_t> spelled;
   DType width = DType::boolean;
   for (const Value& factor : factors) {
@@ -336,11 +348,11 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
         number *= term.number;
         spelled.push_back(factor.term);
         for (const Argument& one : term.args) {
-          const Value inner = part_of(factor, one.value);
+          Value inner = part_of(factor, one.value);
           if (inner.is_number())
             number *= inner.number;
           else
-            flat.push_back(inner);
+            flat.push_back(std::move(inner));
         }
         continue;
       }
@@ -357,6 +369,8 @@ Value Algebra::product(std::vector<Value> factors, double number, DType type) {
   term.number = number;
   Coordinates coordinates(atoms_, 0);
   std::vector<const Value*> values;
+  values.reserve(flat.size());
+  term.args.reserve(flat.size());
   for (const Value& factor : flat) values.push_back(&factor);
   prepare(coordinates, values);
   for (const Value& factor : flat) {

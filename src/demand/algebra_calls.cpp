@@ -325,9 +325,10 @@ bool Algebra::call_on_formula(Function function, std::span<const Value* const> a
   const bool multiplies = function == Function::mul;
   if (!multiplies && function != Function::add && function != Function::sub) return false;
   for (size_t i = 0; i < 2; ++i) {
-    const Value formula = *args[i], other = *args[1 - i];
-    if (!formula.is_position() || formula.form.is_constant() || atoms_.has_data(formula.form) || !reads_data(other))
+    if (!args[i]->is_position() || args[i]->form.is_constant() || atoms_.has_data(args[i]->form) ||
+        !reads_data(*args[1 - i]))
       continue;
+    const Value formula = *args[i], other = *args[1 - i];
     const Range values = atoms_.range(formula.form, where.box);
     int64_t step = 0;
     for (const auto& [atom, coefficient] : formula.form.terms) step = std::gcd(step, coefficient);

@@ -132,6 +132,7 @@ void Algebra::for_each_choice(std::span<const Cases* const> lists,
       return;
     }
   }
+  neighbours.reserve(lists.size());
   for (const Cases* cases : lists) neighbours.emplace_back(*cases);
   from(from, 0, Region{});
 }
@@ -241,6 +242,7 @@ bool Algebra::are_told_apart(const Cases& data, const Value& formula) const {
 Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DType type, DType result) {
   Cases into;
   std::vector<const Cases*> lists;
+  lists.reserve(args.size());
   bool whole = true;
   for (const Cases& list : args) lists.push_back(&list);
   std::optional<Cases> formula;

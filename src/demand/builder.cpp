@@ -13,6 +13,17 @@ using loops::ExprId;
 using loops::ExprKind;
 using loops::IndexId;
 
+namespace {
+
+// Without the copies of an initializer list.
+Cases only_case(Region where, Value value) {
+  Cases cases;
+  cases.push_back({std::move(where), std::move(value)});
+  return cases;
+}
+
+}  // namespace
+
 NormalForm normal_form(const loops::Program& program, const KnownValues& known, bool borders) {
   NormalForm form;
   form.program = &program;
@@ -39,8 +50,11 @@ void Builder::run() {
 Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<const IndexId> own, ArrayId made) {
   Space space;
   space.reduced = uint32_t(reduced.size());
+  const size_t size = reduced.size() + counters_.size() + own.size();
+  space.values.reserve(size + fixed_.size());
+  space.box.reserve(size);
   const auto add = [&](IndexId index) {
-    space.values[index] = Form::variable(index::AtomId(space.box.size()));
+    space.values.emplace_back(index, Form::variable(index::AtomId(space.box.size())));
     space.box.push_back({0, program_.indices[index].extent - 1, 1});
   };
   for (const IndexId index : reduced) add(index);
@@ -53,12 +67,13 @@ Builder::Space Builder::space_of(std::span<const IndexId> reduced, std::span<con
     add(own[d]);
     if (made != loops::none) space.box.back() = hulls_[made].ranges[d];
   }
-  for (const auto& [index, value] : fixed_) space.values[index] = Form::of(value);
+  for (const auto& [index, value] : fixed_) space.values.emplace_back(index, Form::of(value));
   return space;
 }
 
 std::vector<Range> Builder::natural(ArrayId array) const {
   std::vector<Range> box;
+  box.reserve(depth_[array] + hulls_[array].ranges.size());
   for (uint32_t i = 0; i < depth_[array]; ++i) box.push_back({0, program_.indices[counters_[i]].extent - 1, 1});
   box.insert(box.end(), hulls_[array].ranges.begin(), hulls_[array].ranges.end());
   return box;
@@ -69,14 +84,15 @@ Cases Builder::evaluate(ExprId id, const Space& space) {
   switch (e.kind) {
     case ExprKind::literal: {
       const double number = number_of(e.literal);
-      return {{space.whole(), Value::of(number)}};
+      return only_case(space.whole(), Value::of(number));
     }
-    case ExprKind::index: return {{space.whole(), Value::position(space.values.at(e.args[0]))}};
+    case ExprKind::index: return only_case(space.whole(), Value::position(space.at(e.args[0])));
     case ExprKind::read: return read(e, space);
     case ExprKind::cast: return algebra_.cast(evaluate(e.args[0], space), program_.exprs[e.args[0]].type, e.target);
     case ExprKind::call: break;
   }
   std::vector<Cases> args;
+  args.reserve(size_t(loops::arity(e)));
   for (const ExprId operand : loops::operands_of(e)) args.push_back(evaluate(operand, space));
   const size_t typed = e.function == loops::Function::select ? 1 : 0;
   return algebra_.apply(e.function, args, program_.exprs[e.args[typed]].type, e.type);
@@ -200,12 +216,13 @@ Cases Builder::read(const Expr& e, const Space& space) {
   Cases into;
   // Subscripts are mostly single forms.
   std::vector<Form> forms;
+  forms.reserve(e.args[2]);
   std::vector<Cases> lists(e.args[2]);  // of those that are no indices
   bool plain = true;
   for (uint32_t i = 0; i < e.args[2]; ++i) {
     const Expr& sub = program_.exprs[subscripts[i]];
     if (sub.kind == ExprKind::index) {
-      forms.push_back(space.values.at(sub.args[0]));
+      forms.push_back(space.at(sub.args[0]));
       continue;
     }
     lists[i] = evaluate(subscripts[i], space);
@@ -222,7 +239,7 @@ Cases Builder::read(const Expr& e, const Space& space) {
     std::vector<const Cases*> pointers;
     for (uint32_t i = 0; i < e.args[2]; ++i) {
       if (program_.exprs[subscripts[i]].kind == ExprKind::index)
-        lists[i] = {{space.whole(), Value::position(space.values.at(program_.exprs[subscripts[i]].args[0]))}};
+        lists[i] = {{space.whole(), Value::position(space.at(program_.exprs[subscripts[i]].args[0]))}};
       pointers.push_back(&lists[i]);
     }
     algebra_.for_each_choice(pointers, [&](const Region& where, std::span<const Value* const> values) {
@@ -255,18 +272,21 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
   }
   if (inside.empty) return;
   const Cases& cases = cases_of(array);
-  std::vector<Form> images(counter_forms_.begin(), counter_forms_.begin() + depth_[array]);
+  std::vector<Form> images;
+  images.reserve(depth_[array] + subscripts.size());
+  images.assign(counter_forms_.begin(), counter_forms_.begin() + depth_[array]);
   images.insert(images.end(), subscripts.begin(), subscripts.end());
-  const std::vector<Range> box = natural(array);
   algebra_.box = inside.box;
   if (auto element = element_by_data(array, cases, images)) {
     into.push_back({std::move(inside), std::move(*element)});
     return;
   }
+  const std::vector<Range> box = natural(array);
   for (const Case& one : cases) {
-    Region region = one.where.cuts.empty() && one.where.box == box
-                        ? inside
-                        : index::pull_back(one.where, box, images, inside, atoms_);
+    const bool whole = one.where.cuts.empty() && one.where.box == box;
+    Region region = !whole                  ? index::pull_back(one.where, box, images, inside, atoms_)
+                    : &one == &cases.back() ? std::move(inside)
+                                            : inside;
     if (region.empty) continue;
     algebra_.box = region.box;
     Value value = in_its_way(algebra_.moved(one.value, images), region);

@@ -1,6 +1,11 @@
 // Makes the normal form, statement by statement.
 #pragma once
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
 #include "demand/hulls.h"
 #include "demand/normal_form.h"
 
@@ -26,8 +31,13 @@ class Builder {
   // ---- the variables of a statement: reduced ones, then counters of loops around it, then its own loops ----
   struct Space {
     std::vector<Range> box;
-    std::unordered_map<loops::IndexId, Form> values;
+    std::vector<std::pair<loops::IndexId, Form>> values;  // of few indices, each the last one given
     uint32_t reduced = 0;
+    const Form& at(loops::IndexId index) const {
+      const auto found = std::find_if(values.rbegin(), values.rend(), [&](const auto& v) { return v.first == index; });
+      LL_CHECK(found != values.rend());
+      return found->second;
+    }
     Region whole() const {
       Region region;
       region.box = box;
@@ -66,7 +76,7 @@ class Builder {
   // The statement, and whether anything was given up on the way.
   void visit(const loops::Statement& statement, uint32_t id);
   void define(loops::ArrayId array, Cases cases);
-  std::optional<Value> element_by_data(loops::ArrayId array, const Cases& given, std::vector<Form> at);
+  std::optional<Value> element_by_data(loops::ArrayId array, const Cases& given, std::span<const Form> places);
   void take_place_apart(Cases& cases, std::vector<Range>& box, std::vector<Form>& at, size_t d);
   void refer_to(loops::ArrayId array, Cases& cases, bool in_loop = false);
   bool is_by_turns(const Cases& cases) const;

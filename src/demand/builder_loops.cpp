@@ -66,7 +66,7 @@ bool Builder::running_total(const loops::Compute& node, const Space& space) {
   if (!last.has_fill) return false;
   const loops::IndexId index = node.loops[scanned];
   Space inner = space_of(std::span(&index, 1), node.loops);
-  inner.values[index] = Form::variable(0);  // the earlier step; the later one is the loop's own variable
+  inner.values.emplace_back(index, Form::variable(0));  // the earlier step; the later one is the loop's own variable
   const index::AtomId later = index::AtomId(1 + counters_.size() + scanned);
   Cases body = evaluate(e.args[1 - own], inner);
   for (Case& one : body) one.where.cut({0, {{0, -1}, {later, 1}}}, atoms_);

@@ -183,7 +183,7 @@ Cases Builder::reduced(Reducer reducer, Cases body, const Space& space, DType ty
       }
       cells = std::move(next);
       if (cells.size() > most_cells) {
-        algebra_.given_up.push_back("a reduction in more parts than are told apart");
+        algebra_.given_up.emplace_back("a reduction in more parts than are told apart");
         return {};
       }
     }

@@ -97,9 +97,10 @@ void Builder::take_place_apart(Cases& cases, std::vector<Range>& box, std::vecto
 
 // An element of an array that is made in several ways, at a place that data tell: which way they tell too. The array is
 // one term then.
-std::optional<Value> Builder::element_by_data(ArrayId array, const Cases& given, std::vector<Form> at) {
-  if (given.size() < 2 || std::none_of(at.begin(), at.end(), [&](const Form& form) { return atoms_.has_data(form); }))
-    return std::nullopt;
+std::optional<Value> Builder::element_by_data(ArrayId array, const Cases& given, std::span<const Form> places) {
+  const auto by_numbers = [&](const Form& form) { return atoms_.has_data(form); };
+  if (given.size() < 2 || std::none_of(places.begin(), places.end(), by_numbers)) return std::nullopt;
+  std::vector<Form> at(places.begin(), places.end());
   std::vector<Range> box = natural(array);
   Cases cases = given;
   for (size_t d = 0; d < at.size(); ++d) take_place_apart(cases, box, at, d);

@@ -29,6 +29,7 @@ KnownOrders::Question::Question(const Network& asked, const std::vector<size_t>&
       inner(factors),
       transformed(by_transforms),
       hash(mixed(mixed(index::hash_of(asked.region), asked.summed), uint64_t(by_transforms))) {
+  places.reserve(inner.size());
   for (const size_t i : inner) {
     const int64_t own = term_of(network.factors[i]);
     places.push_back(uint32_t(

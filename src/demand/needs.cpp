@@ -230,7 +230,7 @@ void Needs::visit(TermId id) {
 }
 
 void Needs::visit_cases(TermId id) {
-  const std::vector<Region> regions = needed_[id];
+  const std::vector<Region>& regions = needed_[id];
   const bool was = std::exchange(linear_, strict_[id] != regions);
   std::vector<Picked> cases;
   for (const Case& one : term(id).body) cases.push_back({one.where, {one.value}});

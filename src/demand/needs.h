@@ -245,7 +245,7 @@ class Needs {
   std::vector<uint64_t> equations_of(const Region& region) const;
   static uint64_t told_by(uint64_t variables, const std::vector<uint64_t>& equations);
   bool are_apart(const std::vector<Factor>& parts, const Region& region);
-  void add_factor(Network& network, const Value& value);
+  void add_factor(Network& network, Value value);
   void need_factors(const Network& network, TermId owner);
   bool meets_zeros(const Value& value, const Value& other) const;
   void drop_beside_zeros(const Value& value);
@@ -343,7 +343,7 @@ class Needs {
   bool is_function_of(const Value& value, const Value& element, std::span<const index::Range> box);
   bool stands_beside_function(const Network& network, const Value& element);
   bool stands_beside_function(const Term& product, const Value& element);
-  double products_made_for(TermId sum, const Network& prepared, Network network, double products,
+  double products_made_for(TermId sum, const Network& prepared, const Network& network, double products,
                            std::set<TermId>& inside);
   void try_without(const Network& network, TermId owner);
   std::vector<uint64_t> variables_by_place(const Value& value) const;

@@ -13,12 +13,12 @@ using loops::Reducer;
 void Needs::parts_of(const Value& value, const Region& region, std::vector<Value>& parts) {
   algebra_.box = region.box;
   for (const Argument& arg : term(value.term).args) {
-    const Value part = algebra_.moved(arg.value, value.at);
+    Value part = algebra_.moved(arg.value, value.at);
     if (part.is_element() && term(part.term).kind == TermKind::sum && uses_[part.term] <= 1 &&
         parts.size() <= most_added)
       parts_of(part, region, parts);
     else
-      parts.push_back(part);
+      parts.push_back(std::move(part));
   }
 }
 

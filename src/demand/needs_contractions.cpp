@@ -156,6 +156,7 @@ bool Needs::is_mirrored(const Network& network, const std::vector<size_t>& inner
 std::vector<size_t> Needs::factors_inside(const Network& network, uint64_t& data_variables) const {
   const bool elementwise = network.summed == 0;
   std::vector<size_t> inner, formulas;
+  inner.reserve(network.factors.size());
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Factor& factor = network.factors[i];
     if (!elementwise && (factor.variables & network.summed) == 0) continue;  // leaves the sum

@@ -35,7 +35,7 @@ std::optional<Needs::ScaledSum> Needs::scaled_sum(const Value& part, const Regio
   if (!part.is_element() || term(part.term).kind != TermKind::product || uses_[part.term] > 1) return std::nullopt;
   std::optional<ScaledSum> result(std::in_place);
   algebra_.box = region.box;
-  for (const Argument& arg : std::vector<Argument>(term(part.term).args)) {
+  for (const Argument& arg : term(part.term).args) {
     Value value = algebra_.moved(arg.value, part.at);
     if (!is_sum_of_products(value)) {
       result->scales.push_back(std::move(value));
@@ -117,7 +117,7 @@ void Needs::factor_out(TermId id) {
   const Region region = needed_[id][0];
   std::vector<ScaledSum> values;
   std::set<TermId> parts;
-  for (const Argument& arg : std::vector<Argument>(term(id).args))
+  for (const Argument& arg : term(id).args)
     if (auto sum = scaled_sum(arg.value, region)) {
       parts.insert(sum->value.term);
       values.push_back(std::move(*sum));

@@ -1,6 +1,7 @@
 // The factors of a product under a sum: powers of sums are several.
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "demand/needs.h"
 
@@ -74,7 +75,7 @@ bool Needs::split_running_sum(const Value& sum, std::vector<ExponentPart>& parts
   return true;
 }
 
-// exp(a[i] + b[j]) is the product of two, and so is g ** (i - j).
+// exp(a[i] + b[j]) is the product of two, and so is g ** (i - j). Nothing if some part has the variables of all others.
 std::vector<Factor> Needs::powers(const Value& value, const Region& region) {
   if (!value.is_element()) return {};
   const Term& made = term(value.term);
@@ -87,6 +88,12 @@ std::vector<Factor> Needs::powers(const Value& value, const Region& region) {
     parts_of_exponent(algebra_.moved(made.args[1].value, value.at), parts, times);
     times.push_back(algebra_.moved(made.args[0].value, value.at));
   }
+  uint64_t scaling = 0, all = 0;
+  for (const Value& other : times) scaling |= variables_of(other);
+  for (const ExponentPart& part : parts) all |= variables_of(part.value) | scaling;
+  if (std::any_of(parts.begin(), parts.end(),
+                  [&](const ExponentPart& part) { return (variables_of(part.value) | scaling) == all; }))
+    return {};
   std::vector<Factor> factors;
   const std::vector<uint64_t> equations = equations_of(region);
   for (const auto& [part, drowns] : parts) {
@@ -137,7 +144,7 @@ bool Needs::are_apart(const std::vector<Factor>& parts, const Region& region) {
   });
 }
 
-void Needs::add_factor(Network& network, const Value& value) {
+void Needs::add_factor(Network& network, Value value) {
   if (value.is_number()) return;
   algebra_.box = network.region.box;
   // Two truths of different variables
@@ -151,11 +158,15 @@ void Needs::add_factor(Network& network, const Value& value) {
       return add_factor(network, second);
     }
   }
-  const std::vector<Factor> parts = powers(value, network.region);
-  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors && are_apart(parts, network.region))
-    network.factors.insert(network.factors.end(), parts.begin(), parts.end());
-  else
-    network.factors.push_back({value, variables_of(value), !algebra_.reads_data(value)});
+  std::vector<Factor> parts = powers(value, network.region);
+  if (parts.size() > 1 && parts.size() + network.factors.size() <= most_factors && are_apart(parts, network.region)) {
+    network.factors.insert(network.factors.end(), std::make_move_iterator(parts.begin()),
+                           std::make_move_iterator(parts.end()));
+    return;
+  }
+  const uint64_t variables = variables_of(value);
+  const bool formula = !algebra_.reads_data(value);
+  network.factors.push_back({std::move(value), variables, formula});
 }
 
 // Whether it is read only where a known factor beside it is not zero, and where that is has no shape.

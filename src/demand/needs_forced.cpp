@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "demand/needs.h"
 #include "demand/steps_beside.h"
@@ -130,16 +131,18 @@ bool Needs::stands_beside_function(const Term& product, const Value& element) {
 
 // What a network takes more with the sums of products that it reads and that are made for one sum alone, which they may
 // have joined: made by themselves, or taken apart here, too.
-double Needs::products_made_for(TermId sum, const Network& prepared, Network network, double products,
+double Needs::products_made_for(TermId sum, const Network& prepared, const Network& network, double products,
                                 std::set<TermId>& inside) {
   double alone = 0;
   std::set<TermId> found;
   for (const Factor& factor : prepared.factors)
     if (may_join(factor.value) && consumers_[factor.value.term] == std::vector{sum})
       if (found.insert(factor.value.term).second) alone += products_inside(factor.value, prepared.region);
+  if (found.empty()) return alone;
   inside.insert(found.begin(), found.end());
-  const bool all = std::all_of(found.begin(), found.end(), [&](TermId id) { return join_all(network, id); });
-  return all && !found.empty() ? std::min(alone, products_of(std::move(network)) - products) : alone;
+  Network wider = network;
+  const bool all = std::all_of(found.begin(), found.end(), [&](TermId id) { return join_all(wider, id); });
+  return all ? std::min(alone, products_of(std::move(wider)) - products) : alone;
 }
 
 // Takes note of what a network would cost without the sums of products that its factors are made of.
@@ -273,7 +276,7 @@ bool Needs::has_in_common(const InnerSum& inner, const Value& added, const Netwo
   const size_t reduced = made.reduced.size();
   algebra_.box = made.body[0].where.box;
   std::vector<Value> factors;
-  for (const Argument& arg : std::vector<Argument>(term(made.body[0].value.term).args))
+  for (const Argument& arg : term(made.body[0].value.term).args)
     factors.push_back(algebra_.moved(arg.value, made.body[0].value.at));
   for (size_t i = 0; i < factors.size(); ++i) {
     const bool gated = std::any_of(factors.begin(), factors.end(), [&](const Value& other) {
@@ -330,8 +333,10 @@ std::map<TermId, double> Needs::shares_of_parts(const Term& sum) {
                                            (source.first == no_term && !common.empty());
                                   }) &&
                      (sources.empty() || !std::binary_search(common.begin(), common.end(), Source(no_term, 1)));
-    common.insert(common.end(), sources.begin(), sources.end());
-    sort_once(common);
+    Sources both;
+    both.reserve(common.size() + sources.size());
+    std::set_union(common.begin(), common.end(), sources.begin(), sources.end(), std::back_inserter(both));
+    common = std::move(both);
     // s + s.T is s made of w + w.T: half of it.
     shares[id] = own ? 1 / double(values.size()) : 0;
   }

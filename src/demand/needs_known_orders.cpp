@@ -12,6 +12,7 @@ namespace lightline::demand {
 bool Needs::is_order_told_by_forms(const Network& network, const std::vector<size_t>& inner, bool keep) const {
   if (inner.size() > few_factors || (keep && inner.size() > 2)) return false;
   std::vector<int64_t> terms;
+  terms.reserve(inner.size());
   for (const size_t i : inner) {
     const Value& value = network.factors[i].value;
     terms.push_back(value.is_element() ? int64_t(value.term) : -1);

@@ -142,16 +142,17 @@ const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   const bool reduction = made.kind == TermKind::reduce && made.body.size() == 1 && made.body[0].value.is_element() &&
                          made.body[0].where.cuts.empty();
-  if (!scalar && !reduction) return mirrors_[id];
-  std::vector<Argument> args = made.args;
-  if (reduction) args = {{made.body[0].value, 1}};
+  if (!scalar && !reduction) return found->second;
+  std::vector<Argument> body;
+  if (reduction) body = {{made.body[0].value, 1}};
+  const std::vector<Argument>& args = reduction ? body : made.args;
   const uint32_t first = uint32_t(made.reduced.size()), size = first + made.rank;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!args[i].value.is_element()) continue;
     for (size_t j = 0; j < i; ++j)
       if (args[j].value.is_element() && args[i].value.term == args[j].value.term)
         candidates.push_back(exchange(args[i].value.at, args[j].value.at, size));
-    const std::vector<uint32_t> inner = mirror_of(args[i].value.term);
+    const std::vector<uint32_t>& inner = mirror_of(args[i].value.term);
     if (inner.empty()) continue;
     std::vector<Form> swapped;
     for (size_t d = 0; d < args[i].value.at.size(); ++d) swapped.push_back(args[i].value.at[inner[d]]);

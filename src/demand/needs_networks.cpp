@@ -111,6 +111,7 @@ std::vector<Form> Needs::enter(const Region& where, const Term& reduction, const
                                uint64_t& summed) {
   const size_t first = region.box.size();
   std::vector<Form> images;
+  images.reserve(reduction.reduced.size() + at.size());
   for (size_t r = 0; r < reduction.reduced.size(); ++r) {
     images.push_back(Form::variable(index::AtomId(first + r)));
     region.box.push_back(where.box[r]);
@@ -155,8 +156,7 @@ double Needs::products_inside(TermId id, const std::vector<Region>& regions) {
   const Term& made = term(id);
   double total = 0;
   for (const Region& mapped : regions) {
-    std::vector<Form> at;
-    for (size_t c = 0; c < mapped.box.size(); ++c) at.push_back(Form::variable(index::AtomId(c)));
+    const std::vector<Form> at = own_variables(mapped.box.size());
     for (const Case& one : made.body) {
       Network alone;
       alone.region = mapped;
@@ -171,19 +171,20 @@ double Needs::products_inside(TermId id, const std::vector<Region>& regions) {
 bool Needs::is_cheaper_inside(const Value& value, const Network& around) {
   const Term& made = term(value.term);
   if (tier_ == Tier::unfused || around.apart || made.body.size() != 1) return false;
-  Network both = around, kept = around;
-  both.apart = kept.apart = true;
+  Network both = around;
+  both.apart = true;
   std::erase_if(both.factors, [&](const Factor& factor) { return factor.value == value; });
   if (!join(both, made, made.body[0], value.at)) return false;
+  Network kept = around;
+  kept.apart = true;
   if (around.factors.empty()) add_factor(kept, value);
   return products_of(std::move(both)) < products_of(std::move(kept)) + products_inside(value, around.region);
 }
 
 // The product that a sum is of becomes part of the network around it.
 bool Needs::join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at) {
-  const Value body = one.value;
-  if (!body.is_element()) return false;
-  const Term& product = term(body.term);
+  if (!one.value.is_element()) return false;
+  const Term& product = term(one.value.term);
   if (product.kind != TermKind::product || product.args.size() + network.factors.size() > most_factors) return false;
   if (network.region.box.size() + sum.reduced.size() > 60) return false;
   const Value moved = enter(one, sum, at, network.region, network.summed);
@@ -226,52 +227,52 @@ double Needs::products_together(const std::vector<Network>& prepared) {
 }
 
 void Needs::split_digits(Network& network) {
-  std::vector<Form> forms;
   bool digits = false;
+  const auto see = [&](const Form& form) { digits |= atoms_.has_compound(form) && !atoms_.has_data(form); };
+  for (Factor& factor : network.factors)
+    for_each_value(factor, [&](const Value& value) {
+      if (value.is_position()) see(value.form);
+      for (const Form& form : value.at) see(form);
+    });
+  if (!digits) return;
+  std::vector<Form> forms;
   for (Factor& factor : network.factors)
     for_each_value(factor, [&](const Value& value) {
       if (value.is_position()) forms.push_back(value.form);
       forms.insert(forms.end(), value.at.begin(), value.at.end());
     });
-  for (const Form& form : forms) digits |= atoms_.has_compound(form) && !atoms_.has_data(form);
-  if (!digits) return;
   const std::vector<Form> results = results_of(network);
   forms.insert(forms.end(), results.begin(), results.end());
-  const auto parts = index::to_affine(std::span(&network.region, 1), forms, atoms_);
-  if (parts[0].size() != 1) return;
-  const index::AffinePart& part = parts[0][0];
-  if (part.piece.box.size() > 60) return;
+  std::optional<index::AffinePart> part = index::single_affine(network.region, forms, atoms_);
+  if (!part || part->piece.box.size() > 60) return;
   Region region;
-  region.box = part.piece.box;
-  region.samples = part.samples;
-  for (const index::HalfSpace& cut : part.piece.cuts) {
+  region.box = std::move(part->piece.box);
+  region.samples = std::move(part->samples);
+  for (const index::HalfSpace& cut : part->piece.cuts) {
     Form form = Form::of(cut.constant);
     for (const auto& [variable, coefficient] : cut.terms) form.terms.emplace_back(index::AtomId(variable), coefficient);
     region.cut(std::move(form), atoms_);
   }
   uint64_t summed = 0;
-  for (size_t v = 0; v < part.origin.size(); ++v)
-    if ((network.summed & bit(part.origin[v])) != 0) summed |= bit(v);
+  for (size_t v = 0; v < part->origin.size(); ++v)
+    if ((network.summed & bit(part->origin[v])) != 0) summed |= bit(v);
   size_t next = 0;
   for (Factor& factor : network.factors) {
     for_each_value(factor, [&](Value& value) {
-      if (value.is_position()) value.form = part.forms[next++];
-      for (Form& form : value.at) form = part.forms[next++];
+      if (value.is_position()) value.form = std::move(part->forms[next++]);
+      for (Form& form : value.at) form = std::move(part->forms[next++]);
     });
     factor.variables = variables_of(factor.value);
   }
-  network.results.assign(part.forms.begin() + int64_t(next), part.forms.end());
+  network.results.assign(part->forms.begin() + int64_t(next), part->forms.end());
   network.region = std::move(region);
   network.summed = summed;
 }
 
 // The coordinates of the sum that a network belongs to, in its variables.
 std::vector<Form> Needs::results_of(const Network& network) const {
-  std::vector<Form> results = network.results;
-  if (results.empty() && network.owner != no_term)
-    for (size_t c = 0; c < term(network.owner).rank; ++c)
-      results.push_back(Form::variable(index::AtomId(term(network.owner).reduced.size() + c)));
-  return results;
+  if (!network.results.empty() || network.owner == no_term) return network.results;
+  return own_variables(term(network.owner).rank, term(network.owner).reduced.size());
 }
 
 bool Needs::is_scatter_over_zeros(TermId id) const {

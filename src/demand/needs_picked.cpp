@@ -119,10 +119,10 @@ bool Needs::need_chosen(TermId id, const Region& region) {
   };
   Value rest = algebra_.moved(Value::element(id, own_variables(term(id).rank), term(id).width), shift);
   while (rest.is_element() && ways.size() < most) {
-    const Term made = term(rest.term);
+    const Term& made = term(rest.term);
     if (made.kind != TermKind::call || made.function != Function::select || !made.args[0].value.is_element()) break;
     const Value truth = algebra_.moved(made.args[0].value, rest.at);
-    const Term test = term(truth.term);
+    const Term& test = term(truth.term);
     if (test.kind != TermKind::call || test.function != Function::eq) break;
     const size_t number = test.args[0].value.is_number() ? 0 : 1;
     if (!test.args[number].value.is_number() || !test.args[1 - number].value.is_element()) break;
@@ -141,7 +141,7 @@ bool Needs::need_chosen(TermId id, const Region& region) {
 // Of the truth that an element is the same as a variable, which has no part in it, the element.
 std::optional<Value> Needs::compared_with(const Value& truth, index::AtomId variable) {
   if (!truth.is_element()) return std::nullopt;
-  const Term test = term(truth.term);
+  const Term& test = term(truth.term);
   if (test.kind != TermKind::call || test.function != Function::eq) return std::nullopt;
   Value place = algebra_.moved(test.args[0].value, truth.at), element = algebra_.moved(test.args[1].value, truth.at);
   if (!place.is_position()) std::swap(place, element);

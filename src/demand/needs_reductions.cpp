@@ -44,7 +44,7 @@ bool has_same_numbers(const Region& a, const Region& b, const Atoms& atoms) {
 }  // namespace
 
 void Needs::visit_reduction(TermId id) {
-  const std::vector<Region> regions = needed_[id];
+  const std::vector<Region>& regions = needed_[id];
   const Term& made = term(id);
   const uint32_t reduced = uint32_t(made.reduced.size());
   const bool sums = made.reducer == Reducer::sum;

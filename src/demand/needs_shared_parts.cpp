@@ -41,7 +41,7 @@ Value Needs::without_scale(const Value& value, uint64_t beside) {
 
 // The parts of the sum on one side of a pair; nothing if they can not all be told.
 std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_pair(const PairKey& key, const Pair& pair, size_t side) {
-  const Term sum = term(TermId(key[side]));
+  const Term& sum = term(TermId(key[side]));
   const uint64_t other = key[1 - side];
   if (sum.kind == TermKind::reduce || sum.kind == TermKind::array || sum.kind == TermKind::carried)
     return parts_of_interpolation(key, pair, side);
@@ -122,7 +122,7 @@ std::optional<Region> Needs::case_in_pair(const Case& one, uint32_t reduced, con
 // was before is made of the same, if all of that meets the factor, too.
 std::optional<std::map<PairKey, PartOfSum>> Needs::parts_of_interpolation(const PairKey& key, const Pair& pair,
                                                                           size_t side) {
-  const Term sum = term(TermId(key[side]));
+  const Term& sum = term(TermId(key[side]));
   if (sum.kind == TermKind::reduce && sum.reducer != loops::Reducer::sum) return std::nullopt;
   if (sum.body.size() > most_cases) return std::nullopt;
   const uint32_t first = side == 0 ? 0 : pair.split, first_of_other = side == 0 ? pair.split : 0;

@@ -149,16 +149,16 @@ bool Needs::takes_scale(const Value& value, int depth) const {
 void Needs::need_part(TermId id, const Value& part) {
   const bool all = !counting_ || tier_ == Tier::floor || strict_[id] == needed_[id];
   const bool was = std::exchange(linear_, !all);
-  for (const Region& region : std::vector<Region>(needed_[id])) need(part, region);
+  for (const Region& region : needed_[id]) need(part, region);
   linear_ = was;
   if (all) return;
-  for (const Region& region : std::vector<Region>(strict_[id])) need(part, region);
+  for (const Region& region : strict_[id]) need(part, region);
 }
 
 // e == 3: e, and the number.
 std::optional<Value> Needs::compared_element(const Value& truth, double& number) {
   if (!truth.is_element() || term(truth.term).kind != TermKind::call) return std::nullopt;
-  const Term test = term(truth.term);
+  const Term& test = term(truth.term);
   if (test.function != loops::Function::eq) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const Value one = algebra_.moved(test.args[i].value, truth.at);
@@ -211,7 +211,7 @@ std::optional<Value> Needs::asked_element(const Value& factor, double& number, s
   choices = 1;
   if (auto element = compared_element(factor, number)) return element;
   if (!factor.is_element()) return std::nullopt;
-  const Term made = term(factor.term);
+  const Term& made = term(factor.term);
   if (made.kind == TermKind::scatter) return asked_of_scatter(factor, number, choices);
   const bool adds = made.kind == TermKind::reduce && (made.reducer == Reducer::sum || made.reducer == Reducer::any);
   if (!adds || made.reduced.size() != 1 || made.body.size() != 1 || !made.body[0].value.is_element())
@@ -221,8 +221,7 @@ std::optional<Value> Needs::asked_element(const Value& factor, double& number, s
   const Value body = algebra_.moved(made.body[0].value, first);
   std::vector<Value> parts{body};
   if (term(body.term).kind == TermKind::product)
-    for (const Argument& arg : std::vector<Argument>(term(body.term).args))
-      parts.push_back(algebra_.moved(arg.value, body.at));
+    for (const Argument& arg : term(body.term).args) parts.push_back(algebra_.moved(arg.value, body.at));
   for (const Value& one : parts)
     if (auto element = compared_element(one, number)) {
       if (atoms_.order(element->term) != nullptr) choices = size_t(made.body[0].where.box[0].count());
@@ -244,7 +243,7 @@ uint32_t Needs::row_of(const Value& element) {
 
 // The parts of a sum, and of sums in it that nobody else reads, by what they ask and for which number.
 void Needs::find_asked(const Value& sum, AskedParts& asked) {
-  const std::vector<Argument> args = term(sum.term).args;
+  const std::vector<Argument>& args = term(sum.term).args;
   turns_[sum.term].assign(args.size(), {});
   for (size_t i = 0; i < args.size(); ++i) {
     const Value& part = args[i].value;
@@ -253,7 +252,7 @@ void Needs::find_asked(const Value& sum, AskedParts& asked) {
       continue;
     }
     if (!part.is_element() || term(part.term).kind != TermKind::product) continue;
-    for (const Argument& factor : std::vector<Argument>(term(part.term).args)) {
+    for (const Argument& factor : term(part.term).args) {
       double number = 0;
       size_t choices = 1;
       const auto element = asked_element(algebra_.moved(factor.value, part.at), number, choices);
@@ -303,14 +302,14 @@ Region Needs::in_turn(Region region, const Turn& turn) {
 }
 
 void Needs::count_sum(TermId id) {
-  const std::vector<Region> regions = needed_[id];
+  const std::vector<Region>& regions = needed_[id];
   const Term& made = term(id);
   if (counting_ && tier_ != Tier::floor && made.reads_data) flat_.push_back(id);
   if (is_function_of_one(id) && !feeds_contractions_alone(id)) return count_call(id);
   if (tier_ == Tier::floor && need_unless_decided(id, regions)) return;
   if (tier_ == Tier::floor) share_products(id);
-  const std::vector<Turn> turns = turns_of(id);
-  const std::vector<Argument> args = made.args;
+  const std::vector<Turn>& turns = turns_of(id);
+  const std::vector<Argument>& args = made.args;
   for (size_t i = 0; i < args.size(); ++i) {
     const Argument& arg = args[i];
     const bool product = arg.value.is_element() && term(arg.value.term).kind == TermKind::product;
@@ -343,7 +342,7 @@ void Needs::count_sum(TermId id) {
 }
 
 void Needs::count_product(TermId id) {
-  const std::vector<Region> regions = needed_[id];
+  const std::vector<Region>& regions = needed_[id];
   const Term& made = term(id);
   const bool has_zeros = std::any_of(made.args.begin(), made.args.end(), [&](const Argument& arg) {
     return arg.value.is_element() && term(arg.value.term).zeros > 0;

@@ -255,7 +255,6 @@ const Needs::Root& Needs::root_of(TermId id) {
   rooted_[id] = true;
   const Term& made = term(id);
   Root root{id, {}, false, false, 0};
-  for (uint32_t c = 0; c < made.rank; ++c) root.at.push_back(Form::variable(c));
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   if (scalar) {
     Root only;
@@ -270,6 +269,7 @@ const Needs::Root& Needs::root_of(TermId id) {
       const Root& inner = root_of(arg.value.term);
       algebra_.box.clear();
       std::vector<Form> at;
+      at.reserve(inner.at.size());
       for (const Form& form : inner.at) at.push_back(atoms_.compose(form, arg.value.at, {}));
       one = only.term == no_term || (only.term == inner.term && only.at == at);
       only.term = inner.term;
@@ -280,11 +280,12 @@ const Needs::Root& Needs::root_of(TermId id) {
     }
     if (one && only.term != no_term) root = std::move(only);
   }
+  if (root.term == id) root.at = own_variables(made.rank);
   return roots_[id] = std::move(root);
 }
 
 void Needs::count_call(TermId id) {
-  const std::vector<Region> regions = needed_[id];
+  const std::vector<Region>& regions = needed_[id];
   const Term& made = term(id);
   const Root& root = root_of(id);
   const bool free = made.function == Function::select && made.kind == TermKind::call && branch(made.args[0].value);

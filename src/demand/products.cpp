@@ -1,7 +1,6 @@
 #include "demand/products.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "loops/ir/walk.h"
@@ -9,7 +8,7 @@
 namespace lightline::demand {
 namespace {
 
-using Indices = std::set<loops::IndexId>;
+using Indices = std::vector<loops::IndexId>;  // sorted, each once
 
 // The indices of every factor that reads an array.
 void collect_factors(const loops::Program& program, loops::ExprId id, std::vector<Indices>& factors) {
@@ -23,9 +22,12 @@ void collect_factors(const loops::Program& program, loops::ExprId id, std::vecto
   bool reads = false;
   loops::for_each_expr(program, id, [&](loops::ExprId one) {
     reads |= program.exprs[one].kind == loops::ExprKind::read;
-    if (program.exprs[one].kind == loops::ExprKind::index) found.insert(program.exprs[one].args[0]);
+    if (program.exprs[one].kind == loops::ExprKind::index) found.push_back(program.exprs[one].args[0]);
   });
-  if (reads) factors.push_back(std::move(found));
+  if (!reads) return;
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  factors.push_back(std::move(found));
 }
 
 bool is_product(const loops::Program& program, loops::ExprId body) {

@@ -11,6 +11,7 @@ namespace lightline::demand {
 
 std::vector<Form> own_variables(size_t count, size_t first) {
   std::vector<Form> forms;
+  forms.reserve(count);
   for (size_t i = 0; i < count; ++i) forms.push_back(Form::variable(index::AtomId(first + i)));
   return forms;
 }
@@ -101,7 +102,10 @@ Form Coordinates::name(const Form& form) {
     for (size_t t = 0; t < form.terms.size() && proportional; ++t)
       proportional =
           form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
-    if (proportional) return atoms_.sum(Form::of(form.constant - factor * known.constant), variable(i), factor);
+    if (!proportional) continue;
+    const int64_t constant = form.constant - factor * known.constant;
+    if (index::is_kept(constant) && index::is_kept(factor)) return {constant, {{index::AtomId(first_ + i), factor}}};
+    return atoms_.sum(Form::of(constant), variable(i), factor);
   }
   if (!atoms_.has_data(form))
     if (auto known = of_coordinates(form)) return *known;
@@ -320,14 +324,17 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
     prepare_variables(forms);
   // The finest forms first, so that the others follow from them: variables, then multiples, then digits.
   std::vector<std::pair<std::pair<bool, int64_t>, const Form*>> plain_forms;  // by whether it is a sum, and its divisor
+  plain_forms.reserve(forms.size());
+  forms_.reserve(forms_.size() + forms.size());
   for (const Form* form : forms) {
     if (form->is_constant() || atoms_.has_compound(*form)) continue;
     int64_t divisor = 0;
     for (const auto& [atom, coefficient] : form->terms) divisor = std::gcd(divisor, coefficient);
     plain_forms.push_back({{form->terms.size() > 1, divisor}, form});
   }
-  std::stable_sort(plain_forms.begin(), plain_forms.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto is_finer = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(plain_forms.begin(), plain_forms.end(), is_finer))
+    std::stable_sort(plain_forms.begin(), plain_forms.end(), is_finer);
   for (const auto& [order, form] : plain_forms) name(*form);
 }
 

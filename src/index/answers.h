@@ -2,21 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/maths.h"
-#include "index/region.h"
+#include "index/digits.h"
 
 namespace lightline::index {
 
 class Answers {
  public:
-  enum class Question : uint8_t { image, count, kindest_count, emptiness };
+  enum class Question : uint8_t { image, count, kindest_count, emptiness, single_affine };
   struct Answer {
     std::vector<Region> regions;
     double number = 0;
     Losses losses{};  // on the way to it
+    std::optional<AffinePart> part = {};
   };
 
   // Null if it was not asked yet.
@@ -30,7 +32,7 @@ class Answers {
   // An answer with numbers of which nothing is known is new each time: it is not kept.
   void remember(Question question, std::span<const Region> regions, std::span<const Form> forms, Answer answer) {
     if (answer.losses[size_t(Loss::numbers)] > 0) return;
-    const size_t size = regions.size() + forms.size() + answer.regions.size() + 1;
+    const size_t size = regions.size() + forms.size() * (answer.part ? 2 : 1) + answer.regions.size() + 1;
     if (size > most_kept / 4) return;
     if (kept_ + size > most_kept) *this = {};
     kept_ += size;

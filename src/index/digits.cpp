@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/maths.h"
+#include "index/answers.h"
 #include "index/assignments.h"
 #include "index/circles.h"
 
@@ -474,6 +475,19 @@ std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, 
     }
   }
   return result;
+}
+
+std::optional<AffinePart> single_affine(const Region& region, std::span<const Form> forms, Atoms& atoms) {
+  const double lines = atoms.lines_left();
+  auto answer = asked_once(Answers::Question::single_affine, std::span(&region, 1), forms, atoms, [&] {
+    auto parts = to_affine(std::span(&region, 1), forms, atoms);
+    Answers::Answer found{{}, lines - atoms.lines_left()};
+    if (parts[0].size() == 1) found.part = std::move(parts[0][0]);
+    return found;
+  });
+  // What is left for others is the same as if it were found again.
+  if (atoms.lines_left() == lines) atoms.walk(answer.number);
+  return std::move(answer.part);
 }
 
 }  // namespace lightline::index

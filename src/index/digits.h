@@ -2,6 +2,10 @@
 // all is affine.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "index/region.h"
 
 namespace lightline::index {
@@ -18,5 +22,7 @@ struct AffinePart {
 // tried, else some. Where any point will do, what is found after the first is left out.
 std::vector<std::vector<AffinePart>> to_affine(std::span<const Region> regions, std::span<const Form> forms,
                                                Atoms& atoms, bool any_will_do = false);
+// The one part that a region is; nothing if it falls into several, or into none.
+std::optional<AffinePart> single_affine(const Region& region, std::span<const Form> forms, Atoms& atoms);
 
 }  // namespace lightline::index

@@ -396,7 +396,11 @@ bool are_independent(const Sample& a, const Sample& b, const Atoms& atoms) {
 
 std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
   if (region.empty) return {};
-  if (auto plain = plain_image(region, forms)) return {std::move(*plain)};
+  if (auto plain = plain_image(region, forms)) {
+    std::vector<Region> one;
+    one.push_back(std::move(*plain));
+    return one;
+  }
   return asked_once(Answers::Question::image, std::span(&region, 1), forms, atoms,
                     [&] { return Answers::Answer{found_image(without_ties(region, forms, atoms), forms, atoms)}; })
       .regions;

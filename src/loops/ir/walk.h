@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/short_vector.h"
 #include "loops/ir/program.h"
 
 namespace lightline::loops {
@@ -20,7 +21,7 @@ inline std::span<const ExprId> operands_of(const Expr& expr) { return {expr.args
 // what it is made of; of its operands, or of its subscripts, the last comes first.
 template <class Visit>
 void for_each_expr(const Program& program, ExprId root, const Visit& visit) {
-  std::vector<ExprId> stack{root};
+  ShortVector<ExprId, 32> stack{root};
   while (!stack.empty()) {
     const ExprId id = stack.back();
     stack.pop_back();
