@@ -374,11 +374,13 @@ void Builder::scatter_by_data(const loops::Scatter& node, const Space& space, co
     std::vector<Value> at;
     for (size_t d = 0; d < shape.size() && !region.empty; ++d) {
       const Value& value = *values[d + 1];
-      if (value.is_element())
-        at.push_back(value);
-      else
+      if (value.is_element()) {
+        at.push_back(from_front(value, shape[d], region.box));
+        if (!(at.back() == value)) atoms_.know_from_back(at.back().term, shape[d]);
+      } else {
         region.cut_equal(value.is_number() ? Form::of(int64_t(value.number)) : value.form,
                          Form::variable(index::AtomId(before + d)), atoms_);
+      }
     }
     if (region.empty) return;
     term.body.push_back({region, *values[0]});

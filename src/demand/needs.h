@@ -87,10 +87,10 @@ class Needs {
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
   void visit_scatter(TermId id);
-  bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where);
-  bool need_added_first(size_t body, const Term& scatter, const Region& where);
+  bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where, double& wanted);
+  bool need_added_first(size_t body, const Term& scatter, const Region& where, double wanted);
   bool are_apart(const Value& index, index::AtomId variable) const;
-  void keep_last_writes(size_t body, const Term& scatter, Region& where);
+  void keep_last_writes(size_t body, const Term& scatter, Region& where, double wanted);
   static void complete(Region& region);
   void join_if_whole(std::vector<Region>& list);
   void visit_cases(TermId id);

@@ -118,6 +118,7 @@ std::vector<Region> Needs::reads_of(const Value& reduction, const Region& region
 bool Needs::have_elements_in_common(const std::vector<Region>& a, const std::vector<Region>& b) {
   return std::any_of(a.begin(), a.end(), [&](const Region& own) {
     return std::any_of(b.begin(), b.end(), [&](const Region& other) {
+      if (!index::has_common_points(own, other, atoms_)) return false;
       const Region both = index::intersection(own, other, atoms_);
       return !both.empty && !index::has_no_points(both, atoms_);
     });

@@ -3,7 +3,9 @@
 #include <bit>
 #include <cmath>
 
+#include "base/maths.h"
 #include "demand/needs.h"
+#include "index/draws.h"
 
 namespace lightline::demand {
 
@@ -85,7 +87,9 @@ void Needs::visit_scatter(TermId id) {
     for (const Region& region : touched) {
       // Places that data tell may be anything: all points are needed of which the other places are wanted.
       Region where = meet(region, made.body[i].where, reduced, atoms_);
-      if (!region.samples.empty() && !share_of_points(region, i, made, where)) {
+      double wanted = 0;
+      const bool exact = region.samples.empty();
+      if (tier_ == Tier::floor ? !exact : !share_of_points(region, i, made, where, wanted)) {
         if (tier_ != Tier::floor) drop("a scatter of which data tell the places that are wanted");
         continue;
       }
@@ -104,8 +108,9 @@ void Needs::visit_scatter(TermId id) {
       if (!sure && tier_ != Tier::floor) drop("a scatter of which a mask tells the places that are wanted");
       if (where.empty || !sure) continue;
       for (const Value& index : parts.indices[i]) need(index, where);
-      if (made.reducer == loops::Reducer::set) keep_last_writes(i, made, where);
-      if (made.reducer != loops::Reducer::sum || !need_added_first(i, made, where)) need(made.body[i].value, where);
+      if (made.reducer == loops::Reducer::set) keep_last_writes(i, made, where, wanted);
+      if (made.reducer != loops::Reducer::sum || !need_added_first(i, made, where, wanted))
+        need(made.body[i].value, where);
       std::vector<Form> domain;
       for (uint32_t r = 0; r < reduced; ++r) domain.push_back(Form::variable(r));
       if (counting_) combined += count(index::image(where, domain, atoms_));
@@ -140,32 +145,86 @@ void Needs::visit_scatter(TermId id) {
     }
 }
 
-// What is scattered and added may be added before it is multiplied: products for each place are enough.
-bool Needs::need_added_first(size_t body, const Term& scatter, const Region& where) {
+namespace {
+
+// Pairs of random rows of two sets, of which no two have a row in common: Karp and Sipser's limit. As few rows, of
+// either set, have a part in every pair.
+double expected_matching(double ours, double theirs, double pairs) {
+  constexpr int most_steps = 1000;
+  double least = std::min(ours, theirs);
+  for (double left : {0.0, 1.0}) {
+    double other = 1;
+    for (int step = 0; step < most_steps; ++step) {
+      other = std::exp(-pairs / ours * left);
+      const double next = std::exp(-pairs / theirs * other);
+      if (std::abs(next - left) < 1e-12) break;
+      left = next;
+    }
+    least = std::min(least, ours * (1 - other) + theirs * (1 - left) - pairs * other * left);
+  }
+  return std::max(1.0, least);
+}
+
+}  // namespace
+
+// What is scattered and added may be added before it is multiplied: products for each place that is hit are enough, or
+// for each row that is read, whichever comes first for an update.
+bool Needs::need_added_first(size_t body, const Term& scatter, const Region& where, double wanted) {
   const ScatterParts& parts = form_.scatters[scatter.array];
   const Value value = scatter.body[body].value;
-  if (tier_ == Tier::unfused || parts.indices[body].size() != 1 || !value.is_element()) return false;
+  if (tier_ == Tier::unfused || !value.is_element()) return false;
   const Term& sum = term(value.term);
   if (sum.kind != TermKind::reduce || sum.reducer != loops::Reducer::sum || sum.body.size() != 1) return false;
   if (uses_[value.term] > 1) return false;
-  const uint64_t own = variables_of(parts.indices[body][0]);
+  uint64_t own = 0;
+  std::vector<Form> told;
+  for (size_t d = 0, i = 0; d < parts.by_data.size(); ++d) {
+    if (!parts.by_data[d]) continue;
+    const Value& index = parts.indices[body][i++];
+    if (!index.is_element()) return false;
+    own |= variables_of(index);
+    told.push_back(atoms_.data(index.term, index.at, parts.extents[d]));
+  }
   if (std::popcount(own) != 1) return false;
   const uint32_t points = uint32_t(std::countr_zero(own));
-  int64_t places = 1;
-  for (size_t d = 0; d < parts.by_data.size(); ++d)
-    if (parts.by_data[d]) places *= parts.extents[d];
-  if (points >= scatter.reduced.size() || !is_free(where, points) || where.box[points].count() <= places) return false;
+  if (points >= scatter.reduced.size()) return false;
+  Region fewer = where;
+  fewer.points = -1;
+  const auto share = std::find_if(fewer.samples.begin(), fewer.samples.end(),
+                                  [&](const index::Sample& sample) { return sample.coordinate == points; });
+  const bool drawn = share != fewer.samples.end();
+  if (!drawn && !is_free(where, points)) return false;
   Region inside = where;
   uint64_t summed = 0;
   const Value product = enter(sum.body[0], sum, value.at, inside, summed);
   if (!product.is_element() || term(product.term).kind != TermKind::product) return false;
+  const double updates = drawn ? share->expected : double(where.box[points].count());
+  const std::vector<Region> places = index::image(where, told, atoms_);
+  double rows = std::min(updates, double(count(places)));
+  if (tier_ != Tier::floor && wanted > 0) {
+    rows = std::min(rows, index::expected_values(updates, wanted));
+    const std::vector<Region> read = index::image(where, value.at, atoms_);
+    const bool plain = places.size() == 1 && places[0].samples.size() == 1 && read.size() == 1 &&
+                       read[0].samples.size() == 1 && read[0].samples[0].extent > 1;
+    if (plain && index::are_independent(places[0].samples[0], read[0].samples[0], atoms_)) {
+      const double extent = read[0].samples[0].extent;
+      const double met = std::min(rows, expected_matching(wanted, extent, updates));
+      // As many draws as touch so many rows.
+      rows = met >= extent ? updates : std::min(updates, std::log1p(-met / extent) / std::log1p(-1 / extent));
+    }
+  }
+  if (rows >= updates) return false;
   for (const Argument& arg : term(product.term).args) {
     const Value factor = algebra_.moved(arg.value, product.at);
     if ((variables_of(factor) & own) != 0) need(factor, inside);
   }
-  Region fewer = where;
-  fewer.box[points].hi = fewer.box[points].lo + (places - 1) * fewer.box[points].step;
-  fewer.points = -1;
+  if (drawn) {
+    share->expected = rows;
+    share->least = std::min(share->least, rows);
+  } else {
+    Range& range = fewer.box[points];
+    range.hi = range.lo + (std::max<int64_t>(1, int64_t(rows)) - 1) * range.step;
+  }
   need(value, fewer);
   return true;
 }
@@ -182,12 +241,18 @@ bool Needs::are_apart(const Value& index, index::AtomId variable) const {
 }
 
 // Of several writes to one place the last one stays: as many rows as places that are hit.
-void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where) {
+void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where, double wanted) {
   const ScatterParts& parts = form_.scatters[scatter.array];
-  if (parts.indices[body].size() != 1 || !where.samples.empty()) return;
+  if (parts.indices[body].size() != 1) return;
   const uint64_t own = variables_of(parts.indices[body][0]);
   if (std::popcount(own) != 1) return;
   const uint32_t variable = uint32_t(std::countr_zero(own));
+  if (where.samples.size() == 1 && where.samples[0].coordinate == variable && wanted > 0) {
+    double& writes = where.samples[0].expected;
+    if (!are_apart(parts.indices[body][0], variable)) writes = std::min(writes, index::expected_values(writes, wanted));
+    return;
+  }
+  if (!where.samples.empty()) return;
   if (variable >= scatter.reduced.size() || !is_free(where, variable)) return;
   const double writes = double(where.box[variable].count());
   double places = 1;
@@ -204,28 +269,48 @@ void Needs::keep_last_writes(size_t body, const Term& scatter, Region& where) {
   where.samples = {sample};
 }
 
-// Of places that data tell, some are wanted: as large a part of the points goes there.
-bool Needs::share_of_points(const Region& region, size_t body, const Term& scatter, Region& where) {
-  if (tier_ == Tier::floor || region.samples.size() != 1) return false;
+// Of places that data tell, some are wanted, on the whole `wanted` of them: as large a part of the points goes there.
+bool Needs::share_of_points(const Region& region, size_t body, const Term& scatter, Region& where, double& wanted) {
   const ScatterParts& parts = form_.scatters[scatter.array];
-  const index::Sample& sample = region.samples[0];
   const uint32_t reduced = uint32_t(scatter.reduced.size());
   const uint32_t outer = scatter.rank - uint32_t(parts.extents.size());
-  if (sample.coordinate < outer || !parts.by_data[sample.coordinate - outer]) return false;
-  size_t told = 0;
-  for (uint32_t d = 0; d < sample.coordinate - outer; ++d) told += parts.by_data[d];
-  if (told >= parts.indices[body].size()) return false;
-  const uint64_t own = variables_of(parts.indices[body][told]);
+  double part = 1;
+  uint64_t own = 0;
+  index::Sample share;
+  share.source = scatter.array;
+  wanted = 1;
+  size_t samples = 0, told = 0;
+  for (size_t d = 0; d < parts.by_data.size(); ++d) {
+    if (!parts.by_data[d]) continue;
+    const double extent = double(parts.extents[d]);
+    double some = std::min(extent, double(region.box[outer + d].count()));
+    for (const index::Sample& sample : region.samples)
+      if (sample.coordinate == outer + d) {
+        some = std::min(extent, sample.expected);
+        share = sample;
+        ++samples;
+      }
+    wanted *= some;
+    const uint64_t variables = told < parts.indices[body].size() ? variables_of(parts.indices[body][told]) : 0;
+    ++told;
+    if (some >= extent) continue;
+    part *= some / extent;
+    own |= variables;
+    if (region.samples.empty())
+      share.source = mixed(mixed(share.source, uint64_t(region.box[outer + d].lo)), uint64_t(region.box[outer + d].hi));
+  }
+  if (samples != region.samples.size() || samples > 1) return false;
+  if (part >= 1) return true;
+  if (own == 0) return region.samples.empty();  // one place for all points: taken to be a wanted one
   if (std::popcount(own) != 1) return false;
   const uint32_t variable = uint32_t(std::countr_zero(own));
   if (variable >= reduced || !is_free(where, variable)) return false;
-  const double extent = double(parts.extents[sample.coordinate - outer]), points = double(where.box[variable].count());
-  index::Sample share = sample;
+  const double points = double(where.box[variable].count());
   share.coordinate = variable;
   share.varies.clear();
   share.extent = where.box[variable].step == 1 ? points : 0;
-  share.expected = std::max(std::min(1.0, sample.expected), points * sample.expected / extent);
-  share.least = std::min(1.0, sample.least);
+  share.expected = std::max(std::min(1.0, wanted), points * part);
+  share.least = std::min(1.0, wanted);
   where.box[variable].hi = where.box[variable].lo;
   where.samples = {share};
   return true;

@@ -72,7 +72,9 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
     for (size_t r = 0; r < reduced; ++r) total *= double(one.where.box[r].count());
     return total;
   };
-  constexpr size_t most_cases = 16;  // of which the elements are looked at
+  // Of more than these, the elements are not looked at: they may have some in common.
+  constexpr size_t most_cases = 16, most_compared = 1 << 14;
+  size_t compared = 0;
   std::vector<std::set<TermId>> factors;
   for (const Case& one : body) factors.push_back(factors_of(one.value));
   std::map<std::pair<size_t, TermId>, std::vector<Region>> known;
@@ -88,8 +90,12 @@ std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {
       const bool smaller = own < other || (own == other && j < i);
       if (!smaller) continue;
       stood_for[i] = std::any_of(factors[i].begin(), factors[i].end(), [&](TermId id) {
-        return factors[j].contains(id) &&
-               (body.size() > most_cases || have_elements_in_common(reads_in(i, id), reads_in(j, id)));
+        if (!factors[j].contains(id)) return false;
+        if (body.size() > most_cases) return true;
+        const std::vector<Region>&a = reads_in(i, id), &b = reads_in(j, id);
+        compared += a.size() * b.size();
+        if (compared > most_compared) drop("cases that read in more places than are compared");
+        return compared > most_compared || have_elements_in_common(a, b);
       });
     }
   return stood_for;

@@ -367,7 +367,9 @@ class Settled {
  public:
   Settled(const Region& region, Atoms& atoms) : region_(region), atoms_(atoms) {
     for (size_t v = 0; v < region.box.size(); ++v) {
-      const bool one = region.box[v].count() == 1;
+      const bool drawn = std::any_of(region.samples.begin(), region.samples.end(),
+                                     [&](const Sample& sample) { return sample.coordinate == v; });
+      const bool one = region.box[v].count() == 1 && !drawn;
       any_ = any_ || one;
       images_.push_back(one ? Form::of(region.box[v].lo) : Form::variable(AtomId(v)));
     }

@@ -134,7 +134,7 @@ MODELS = [
     floats("vit", "pixel_values", 2, 3, 224, 224),
     floats("deit", "pixel_values", 2, 3, 224, 224),
     floats("swin", "pixel_values", 2, 3, 224, 224),
-    floats("convnext", "pixel_values", 2, 3, 224, 224),
+    floats("convnext", "pixel_values", 2, 3, 224, 224, num_hidden_layers=4),  # they are stages
     floats("wav2vec2", "input_values", 1, 16000),
     Model("whisper", of_transformers("whisper", WHISPER), lambda: (torch.randn(1, 80, 3000), tokens(64, 1))),
     Model(

@@ -10,6 +10,7 @@ from least import (
     disguised,
     equality,
     everything,
+    experts_decoding,
     formulas,
     gathers,
     known_values,
@@ -39,5 +40,6 @@ MODULES = [
     decoding,
     gathers,
     everything,
+    experts_decoding,
     known_values,
 ]

@@ -5,6 +5,7 @@ are left out of the products."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -148,14 +149,36 @@ def jax_normed(x: Any, scale: Any, centred: bool) -> Any:
     return (y / jnp.sqrt((y * y).mean(-1, keepdims=True) + 1e-5)).astype(x.dtype) * scale
 
 
-def jax_attend(sizes: Sizes, q: Any, k: Any, v: Any, place: Any, caches: list[Any], made: list[Any]) -> Any:
+def jax_by_slice(cache: Any, new: Any, place: Any) -> Any:
+    import jax
+
+    return jax.lax.dynamic_update_slice(cache, new[:, :, None], (0, 0, place, 0))
+
+
+def jax_by_set(cache: Any, new: Any, place: Any) -> Any:
+    return cache.at[:, :, place].set(new)
+
+
+def jax_by_where(cache: Any, new: Any, place: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.where((jnp.arange(cache.shape[2]) == place)[:, None], new[:, :, None], cache)
+
+
+def jax_by_concatenate(cache: Any, new: Any, place: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.concatenate([cache, new[:, :, None]], 2)
+
+
+def jax_attend(
+    update: Update, sizes: Sizes, q: Any, k: Any, v: Any, place: Any, caches: list[Any], made: list[Any]
+) -> Any:
     import jax
     import jax.numpy as jnp
 
     split = lambda t: t.reshape(sizes.batch, -1, sizes.head)  # noqa: E731
-    keys, values = (
-        jax.lax.dynamic_update_slice(caches.pop(0), split(new)[:, :, None], (0, 0, place, 0)) for new in (k, v)
-    )
+    keys, values = (update(caches.pop(0), split(new), place) for new in (k, v))
     made += [keys, values]
     q = split(q).reshape(sizes.batch, sizes.groups, sizes.heads // sizes.groups, sizes.head)
     scores = jnp.einsum("bgqd,bgld->bgql", q, keys).astype(jnp.float32) / sizes.head**0.5
@@ -163,7 +186,7 @@ def jax_attend(sizes: Sizes, q: Any, k: Any, v: Any, place: Any, caches: list[An
     return jnp.einsum("bgql,bgld->bgqd", weights, values).reshape(sizes.batch, sizes.width)
 
 
-def jax_gpt(token: Any, place: Any, words: Any, places: Any, *rest: Any) -> Any:
+def jax_gpt(update: Update, token: Any, place: Any, words: Any, places: Any, *rest: Any) -> Any:
     import jax
     import jax.numpy as jnp
 
@@ -172,12 +195,12 @@ def jax_gpt(token: Any, place: Any, words: Any, places: Any, *rest: Any) -> Any:
     for _ in range(LAYERS):
         first, qkv, out, second, up, down = (weights.pop(0) for _ in range(6))
         q, k, v = jnp.split(jax_normed(x, first, True) @ qkv, 3, -1)
-        x = x + jax_attend(GPT, q, k, v, place, caches, made) @ out
+        x = x + jax_attend(update, GPT, q, k, v, place, caches, made) @ out
         x = x + jax.nn.gelu(jax_normed(x, second, True) @ up) @ down
     return (x @ words.T, *made)
 
 
-def jax_llama(token: Any, place: Any, words: Any, head: Any, *rest: Any) -> Any:
+def jax_llama(update: Update, token: Any, place: Any, words: Any, head: Any, *rest: Any) -> Any:
     import jax
     import jax.numpy as jnp
 
@@ -193,7 +216,7 @@ def jax_llama(token: Any, place: Any, words: Any, head: Any, *rest: Any) -> Any:
     for _ in range(LAYERS):
         first, q, k, v, o, second, gate, up, down = (weights.pop(0) for _ in range(9))
         h = jax_normed(x, first, False)
-        x = x + jax_attend(LLAMA, turn(h @ q), turn(h @ k), h @ v, place, caches, made) @ o
+        x = x + jax_attend(update, LLAMA, turn(h @ q), turn(h @ k), h @ v, place, caches, made) @ o
         h = jax_normed(x, second, False)
         x = x + (jax.nn.silu(h @ gate) * (h @ up)) @ down
     return (x @ head, *made)
@@ -228,12 +251,21 @@ def torch_case(name: str, kind: type[Step], sizes: Sizes, update: Update, layer:
     return step_case(name, program, sizes, layer, tables, copied)
 
 
-def jax_case(name: str, step: Callable[..., Any], sizes: Sizes, shapes: list[Shape], layer: int, tables: float) -> Case:
-    """The caches, which come last, are given away."""
-    caches = [sizes.cache(sizes.length)] * (2 * LAYERS)
+def jax_case(
+    name: str,
+    step: Callable[..., Any],
+    update: Update,
+    sizes: Sizes,
+    shapes: list[Shape],
+    layer: int,
+    tables: float,
+) -> Case:
+    """The caches, which come last, are given away where they are replaced."""
+    copied = update is jax_by_concatenate
+    caches = [sizes.cache(sizes.length - copied)] * (2 * LAYERS)
     inputs = (i32(sizes.batch), i32(), *shapes, *caches)
-    donated = tuple(range(len(inputs) - len(caches), len(inputs)))
-    return step_case(name, Jax(step, inputs, donate=donated), sizes, layer, tables)
+    donated = () if copied else tuple(range(len(inputs) - len(caches), len(inputs)))
+    return step_case(name, Jax(partial(step, update), inputs, donate=donated), sizes, layer, tables, copied)
 
 
 def square(*sizes: tuple[int, ...]) -> list[Shape]:
@@ -249,10 +281,18 @@ LLAMA_SHAPES = square((LLAMA.words, M), (M, LLAMA.words)) + LAYERS * square(
 )
 UPDATES = {"cat": by_cat, "index_copy_": by_index_copy, "cache[:, :, p] = k": by_assignment, "a slice": by_slice}
 UPDATES |= {"where": by_where, "scatter_": by_scatter}
+JAX_UPDATES = {"dynamic_update_slice": jax_by_slice, "at[].set": jax_by_set, "where": jax_by_where}
+JAX_UPDATES |= {"concatenate": jax_by_concatenate}
 
 CASES = [
     *(torch_case(f"GPT by {n}", Gpt, GPT, update, GPT_LAYER, GPT_TABLES) for n, update in UPDATES.items()),
     *(torch_case(f"Llama by {n}", Llama, LLAMA, update, LLAMA_LAYER, LLAMA_TABLES) for n, update in UPDATES.items()),
-    jax_case("jax GPT, donated caches", jax_gpt, GPT, GPT_SHAPES, GPT_LAYER, GPT_TABLES),
-    jax_case("jax Llama, donated caches", jax_llama, LLAMA, LLAMA_SHAPES, LLAMA_LAYER, LLAMA_TABLES),
+    *(
+        jax_case(f"jax GPT by {n}", jax_gpt, update, GPT, GPT_SHAPES, GPT_LAYER, GPT_TABLES)
+        for n, update in JAX_UPDATES.items()
+    ),
+    *(
+        jax_case(f"jax Llama by {n}", jax_llama, update, LLAMA, LLAMA_SHAPES, LLAMA_LAYER, LLAMA_TABLES)
+        for n, update in JAX_UPDATES.items()
+    ),
 ]
