@@ -340,6 +340,7 @@ class Needs {
   bool are_made_for(const std::set<TermId>& parts, const std::vector<ScaledSum>& sums) const;
   void factor_out(TermId id);
   double products_apart(const std::vector<ScaledSum>& sums, const Region& region);
+  bool price_met_together(TermId id, const std::vector<Chain>& chains, const std::vector<ScaledSum>& sums);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: sums of products that need not be made.
   bool inner_sums(const Value& value, InnerSums& inner);
