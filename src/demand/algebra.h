@@ -58,6 +58,8 @@ class Algebra {
   Value moved(const Value& value, std::span<const Form> at);
   bool may_meet();
   Value part_of(const Value& whole, const Value& part);
+  bool has_infinity(const Value& value, int depth = 6) const;
+  std::optional<Value> beyond(const Value& whole, const Value& part, DType type);
   bool has_part_of(const Value& sum, const std::vector<Argument>& args);
   // The number that an element of a formula has, every index being a number. Nothing beyond the budget.
   std::optional<double> evaluate(const Value& value, std::span<const int64_t> at);

@@ -255,6 +255,15 @@ bool Algebra::call_choice(std::span<const Value* const> args, DType result, cons
     into.push_back({where, product({opposite(*args[0]), *args[2]}, 1, result)});
     return true;
   }
+  // where(c, x + d, x) is x + c d.
+  if (result != DType::boolean && reads_data(*args[0]))
+    for (const size_t i : {1, 2}) {
+      const std::optional<Value> more = beyond(*args[i], *args[3 - i], result);
+      if (!more) continue;
+      const Value chosen = product({i == 1 ? *args[0] : opposite(*args[0]), *more}, 1, result);
+      into.push_back({where, sum({{*args[3 - i], 1}, {chosen, 1}}, 0, result)});
+      return true;
+    }
   // One between two numbers is a multiple of a truth, shifted.
   const auto is_moderate = [](const Value& value) {
     return value.is_number() && std::abs(value.number) < -as_good_as_minus_infinity;

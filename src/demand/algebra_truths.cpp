@@ -196,4 +196,51 @@ std::optional<Value> Algebra::truth_of(Function function, std::span<const Value*
   return comparison(function, *args[0], *args[1], type);
 }
 
+// Whether the program spells an infinity in what a value is made of; what lies behind an operator counts as finite.
+bool Algebra::has_infinity(const Value& value, int depth) const {
+  if (!terms_.may_be_infinite(value)) return false;
+  if (!value.is_element() || depth == 0) return true;
+  const Term& term = terms_[value.term];
+  if (term.kind == TermKind::opaque) return false;
+  if (term.kind != TermKind::call && term.kind != TermKind::product && term.kind != TermKind::sum) return true;
+  return !std::isfinite(term.number) || std::any_of(term.args.begin(), term.args.end(), [&](const Argument& arg) {
+    return has_infinity(arg.value, depth - 1);
+  });
+}
+
+// What a sum has beside another value that is one of its parts, or several of them.
+std::optional<Value> Algebra::beyond(const Value& whole, const Value& part, DType type) {
+  if (!whole.is_element() || !part.is_element() || terms_[whole.term].kind != TermKind::sum) return std::nullopt;
+  if (!reads_data(part)) return std::nullopt;
+  const auto parts_of = [&](const Value& value) {
+    std::vector<Argument> parts = terms_[value.term].args;
+    for (Argument& one : parts) one.value = part_of(value, one.value);
+    return parts;
+  };
+  std::vector<Argument> left = parts_of(whole);
+  double number = terms_[whole.term].number;
+  const auto take = [&](const Argument& one) {
+    const auto found = std::find(left.begin(), left.end(), one);
+    if (found == left.end()) return false;
+    left.erase(found);
+    return true;
+  };
+  if (!take({part, 1})) {
+    const Term other = terms_[part.term];
+    if (other.kind == TermKind::product && other.args.size() == 1) {
+      if (!take({part_of(part, other.args[0].value), other.number})) return std::nullopt;
+    } else {
+      if (other.kind != TermKind::sum) return std::nullopt;
+      const std::vector<Argument> all = parts_of(part);
+      if (!std::all_of(all.begin(), all.end(), take)) return std::nullopt;
+      number -= other.number;
+    }
+  }
+  const bool data = std::any_of(left.begin(), left.end(), [&](const Argument& one) { return reads_data(one.value); });
+  const bool spelled =
+      std::any_of(left.begin(), left.end(), [&](const Argument& one) { return has_infinity(one.value); });
+  if (!data || spelled) return std::nullopt;
+  return sum(std::move(left), number, type);
+}
+
 }  // namespace lightline::demand

@@ -319,7 +319,12 @@ class Needs {
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
   void take_one_hot(Network& network);
   void join_one_hot_rows(Network& network);
-  bool take_scatter(Network& network, size_t factor);
+  void take_scattered(Network& network);
+  bool take_scatter(Network& network, size_t factor, const Value& scatter);
+  std::optional<double> number_beside(TermId id) const;
+  std::optional<double> number_at_rest(const Value& value, const Value* scatter, std::vector<Value>& scatters,
+                                       RestSearch search);
+  void find_scattered();
   bool is_free(const Region& region, index::AtomId variable) const;
   std::vector<size_t> factors_inside(const Network& network, uint64_t& data_variables) const;
   double products_of(Network network);
@@ -335,6 +340,7 @@ class Needs {
   bool are_made_for(const std::set<TermId>& parts, const std::vector<ScaledSum>& sums) const;
   void factor_out(TermId id);
   double products_apart(const std::vector<ScaledSum>& sums, const Region& region);
+  bool price_met_together(TermId id, const std::vector<Chain>& chains, const std::vector<ScaledSum>& sums);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
   // For the floor: sums of products that need not be made.
   bool inner_sums(const Value& value, InnerSums& inner);
@@ -455,6 +461,7 @@ class Needs {
   std::vector<std::vector<TermId>> consumers_;  // by term: what takes it, through sums and products; see find_consumers
   std::vector<DType> wanted_width_;             // by term: the widest type that anybody wants of it
   std::vector<bool> only_part_wanted_;  // by term: complex, and only its real part is, or only its imaginary part
+  std::vector<bool> scattered_below_;   // by term: made of what data scatter; see take_scattered
   std::vector<TermId> changed_;         // scatters of which only the changes are returned
   std::vector<Root> roots_;
   std::map<TermId, Functions> functions_;  // by root

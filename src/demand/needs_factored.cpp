@@ -9,6 +9,23 @@ namespace lightline::demand {
 
 using loops::Reducer;
 
+namespace {
+
+// As far as bounds of the same forms tell.
+bool lies_inside(const Region& one, const Region& all) {
+  if (!one.samples.empty() || !all.samples.empty()) return one == all;
+  for (size_t d = 0; d < one.box.size(); ++d) {
+    const Range &own = one.box[d], &other = all.box[d];
+    if (own.lo < other.lo || own.hi > other.hi || (other.step != 1 && own != other)) return false;
+  }
+  return std::all_of(all.cuts.begin(), all.cuts.end(), [&](const Form& cut) {
+    return std::any_of(one.cuts.begin(), one.cuts.end(),
+                       [&](const Form& own) { return own.terms == cut.terms && own.constant <= cut.constant; });
+  });
+}
+
+}  // namespace
+
 // One part of a sum: a product of factors under a sum, written out as far as its factors are other parts.
 struct Needs::Chain {
   TermId made = no_term;
@@ -67,7 +84,7 @@ std::optional<Needs::Chain> Needs::chain_of(const ScaledSum& part, const Region&
     const Term& inner = term(factor.value.term);
     if (!join(chain.network, inner, inner.body[0], factor.value.at)) return std::nullopt;
   }
-  if (chain.network.region.empty || !chain.network.region.is_box()) return std::nullopt;
+  if (chain.network.region.empty) return std::nullopt;
   chain.whole = chain.network;
   for (Factor& factor : chain.network.factors)
     if (!factor.exponential) factor.value = main_part(factor.value, chain.network.region);
@@ -130,7 +147,9 @@ void Needs::factor_out(TermId id) {
     chains.push_back(std::move(*chain));
   }
   std::optional<double> apart;
-  for (size_t i = 0; i < chains[0].network.factors.size(); ++i) {
+  const bool boxes =
+      std::all_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.network.region.is_box(); });
+  for (size_t i = 0; boxes && i < chains[0].network.factors.size(); ++i) {
     std::vector<size_t> common{i};
     for (size_t c = 1; c < chains.size() && common.size() == c; ++c)
       for (size_t j = 0; j < chains[c].network.factors.size() && common.size() == c; ++j)
@@ -139,6 +158,54 @@ void Needs::factor_out(TermId id) {
     if (!apart) apart = products_apart(values, region);
     if (price_factored(id, chains, common, *apart)) return;
   }
+  price_met_together(id, chains, values);
+}
+
+// Windows of one array with different weights, as two convolutions that are added: each element meets each result once,
+// with the sum of what it meets there.
+bool Needs::price_met_together(TermId id, const std::vector<Chain>& chains, const std::vector<ScaledSum>& sums) {
+  const auto has_two = [](const Chain& chain) { return !chain.scaled && chain.network.factors.size() == 2; };
+  if (!std::all_of(chains.begin(), chains.end(), has_two)) return false;
+  for (const Factor& first : chains[0].network.factors) {
+    if (!first.value.is_element() || first.exponential || is_plain(first.value.at)) continue;
+    std::vector<Region> met;
+    double share = 1;
+    size_t having = 0;
+    for (const Chain& chain : chains) {
+      const auto& factors = chain.network.factors;
+      const auto own = std::find_if(factors.begin(), factors.end(), [&](const Factor& factor) {
+        return factor.value.is_element() && !factor.exponential && factor.value.term == first.value.term;
+      });
+      if (own == factors.end()) break;
+      ++having;
+      std::vector<Form> forms = own->value.at, results = own_variables(term(id).rank);
+      forms.insert(forms.end(), results.begin(), results.end());
+      for (Region& region : index::image(chain.network.region, forms, atoms_)) {
+        if (std::any_of(met.begin(), met.end(), [&](const Region& known) { return lies_inside(region, known); }))
+          continue;
+        std::erase_if(met, [&](const Region& known) { return lies_inside(known, region); });
+        met.push_back(std::move(region));
+      }
+      share = std::min(share, transform_share(chain.network, {0, 1}));
+    }
+    const index::Losses before = atoms_.losses();
+    const double products = met.empty() ? 0.0 : double(count(met));
+    const bool exact = atoms_.losses() == before;
+    atoms_.forget_losses_since(before);
+    if (!exact || having < chains.size() || products >= products_apart(sums, needed_[id][0])) continue;
+    uint64_t data_variables = 0;
+    Operands type = product_type(chains[0].network, factors_inside(chains[0].network, data_variables));
+    const double real = real_products(type, id) * products;
+    work_of(id).macs[type] += real * (tier_ == Tier::floor ? share : 1);
+    work_of(id).transformed_macs[type] += real * share;
+    for (const Chain& chain : chains) {
+      need_factors(chain.whole, id);
+      stood_for_.insert(chain.made);
+      link(id, chain.made, Link::Kind::chain);
+    }
+    return true;
+  }
+  return false;
 }
 
 // The products of some sums of products, each by itself.

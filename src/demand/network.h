@@ -33,4 +33,10 @@ struct Network {
   bool apart = false;                             // a trial: nothing is tried inside of it
 };
 
+struct RestSearch {
+  int depth = 0;          // terms below that are looked at
+  int* visits = nullptr;  // left
+  size_t variables = 0;   // in use
+};
+
 }  // namespace lightline::demand

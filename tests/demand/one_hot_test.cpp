@@ -114,5 +114,69 @@ TEST(OneHot, RowsThatAreAddedPickSeveral) {
   EXPECT_EQ(of("16"), 8 * 64 * 64 * 256 + 8 * 64 * 256);  // counted first
 }
 
+// Two of eight experts in one array, behind a ReLU, by gates of a router's choice in any spelling: each row meets two.
+TEST(OneHot, GatesPickFromExpertsInOneArray) {
+  for (const std::string gate : {
+           "  g: f32[256, 8] = for t, e: sum k in 2: if(e == c[t, k], v[t, k], 0)\n",
+           "  z: f32[256, 8] = for t, e: 0\n"
+           "  g: f32[256, 8] = scatter set t in 256, k in 2 into z: [t, c[t, k]] <- v[t, k]\n",
+           "  z: f32[256, 8] = for t, e: -inf\n"
+           "  u: f32[256, 8] = scatter set t in 256, k in 2 into z: [t, c[t, k]] <- v[t, k]\n"
+           "  g: f32[256, 8] = for t, e: exp(u[t, e] - r[t])\n",
+           "  z: f32[256, 8] = for t, e: -inf\n"
+           "  u: f32[256, 8] = scatter set t in 256, k in 2 into z: [t, c[t, k]] <- v[t, k]\n"
+           "  g: f32[256, 8] = for t, e: sigmoid(u[t, e])\n",
+           "  z: f32[256, 8] = for t, e: 0\n"
+           "  m: f32[256, 8] = scatter set t in 256, k in 2 into z: [t, c[t, k]] <- 1.0\n"
+           "  g: f32[256, 8] = for t, e: exp(if(m[t, e] == 0, -inf, s[t, e]) - r[t])\n",
+       }) {
+    const auto text = [&](const std::string& before, const std::string& after) {
+      return "program p(x: f32[256, 16], w: f32[8, 16, 32], s: f32[256, 8], r: f32[256]) -> (y) {\n"
+             "  (v: f32[256, 2], c: i64[256, 2]) = opaque topk(s, k = 2, dim = 1)\n" +
+             gate + "  h: f32[256, 8, 32] = for t, e, j: sum k in 16: x[t, k] * " + before +
+             "w[e, k, j]\n"
+             "  u_1: f32[256, 8, 32] = for t, e, j: max(h[t, e, j], 0)\n"
+             "  y: f32[256, 32] = for t, j: sum e in 8: " +
+             after + "u_1[t, e, j]\n}";
+    };
+    const double products = 2 * 256 * 16 * 32, sums = 2 * 256 * 32;
+    EXPECT_NEAR(macs(text("", "g[t, e] * ")), products + sums, 1e-3) << gate;
+    if (gate.find("scatter") != std::string::npos)
+      EXPECT_NEAR(macs(text("g[t, e] * ", "")), products, 1e-3) << gate;  // a ReLU of zero is zero
+  }
+}
+
+// The second product of all experts at once, over experts and hidden units in one index
+TEST(OneHot, GatesPickByDigits) {
+  EXPECT_NEAR(macs("program p(x: f32[256, 16], w: f32[8, 16, 32], d: f32[256, 16], s: f32[256, 8]) -> (y) {\n"
+                   "  (v: f32[256, 2], c: i64[256, 2]) = opaque topk(s, k = 2, dim = 1)\n"
+                   "  z: f32[256, 8] = for t, e: 0\n"
+                   "  g: f32[256, 8] = scatter set t in 256, k in 2 into z: [t, c[t, k]] <- v[t, k]\n"
+                   "  h: f32[256, 8, 32] = for t, e, j: sum k in 16: x[t, k] * w[e, k, j]\n"
+                   "  u: f32[256, 8, 32] = for t, e, j: max(h[t, e, j], 0)\n"
+                   "  y: f32[256, 16] = for t, o: sum f in 256: d[f, o] * g[t, f div 32] * u[t, f div 32, f mod 32]\n"
+                   "}"),
+              2 * 256 * (16 * 32 + 32 * 16), 1);
+}
+
+// y = where(c == e, y + v * expert, y), expert by expert and choice by choice
+TEST(OneHot, ExpertsThatAreAddedWhereTheyAreChosenShareTheRows) {
+  std::string text =
+      "program p(x: f32[64, 16], w: f32[4, 16, 32], s: f32[64, 4]) -> (y) {\n"
+      "  (v: f32[64, 2], c: i64[64, 2]) = opaque topk(s, k = 2, dim = 1)\n"
+      "  y_00: f32[64, 32] = for t, j: 0\n";
+  std::string last = "y_00";
+  for (const char* e : {"0", "1", "2", "3"}) {
+    text += std::string("  h") + e + ": f32[64, 32] = for t, j: sum k in 16: x[t, k] * w[" + e + ", k, j]\n";
+    for (const char* k : {"0", "1"}) {
+      const std::string next = e == std::string("3") && k == std::string("1") ? "y" : std::string("y_") + e + k + "_";
+      text += "  " + next + ": f32[64, 32] = for t, j: if(c[t, " + k + "] == " + e + ", " + last + "[t, j] + v[t, " +
+              k + "] * tanh(h" + e + "[t, j]), " + last + "[t, j])\n";
+      last = next;
+    }
+  }
+  EXPECT_EQ(macs(text + "}"), 2 * one_each);
+}
+
 }  // namespace
 }  // namespace lightline::demand

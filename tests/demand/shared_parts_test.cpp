@@ -265,5 +265,24 @@ TEST(SharedParts, ScaledProductsOfOneFactor) {
   EXPECT_EQ(macs(of("h[i]")), 2 * 128 * 64 * 48);  // a weight for each row would be as much work
 }
 
+// Two convolutions of one image that are added are one, by the weights' sum; a smaller window lies inside of the larger.
+TEST(SharedParts, ConvolutionsOfOneImageThatAreAddedAreOne) {
+  const auto text = [](const std::string& second, const std::string& size) {
+    return "program p(x: f32[2, 8, 18, 18], w: f32[4, 8, 3, 3], v: f32[4, 8, 3, 3]) -> (y) {\n"
+           "  a: f32[2, 4, 16, 16] = for n, o, i, j: sum c in 8, r in 3, s in 3: x[n, c, i + r, j + s] * w[o, c, r, "
+           "s]\n"
+           "  b: f32[2, 4, 16, 16] = for n, o, i, j: sum c in 8, r in " +
+           size + ", s in " + size + ": " + second +
+           " * v[o, c, r, s]\n"
+           "  y: f32[2, 4, 16, 16] = for n, o, i, j: a[n, o, i, j] + b[n, o, i, j]\n}";
+  };
+  const double one = 2 * 4 * 16 * 16 * 8 * 9;
+  EXPECT_EQ(macs(text("x[n, c, i + r, j + s]", "3")), one);
+  EXPECT_EQ(macs(text("x[n, c, i + r + 1, j + s + 1]", "1")), one);
+  EXPECT_LE(floor_macs(text("x[n, c, i + r, j + s]", "3")), one);
+  // Rows of which the other window has one
+  EXPECT_GE(macs(text("x[n, c, 17 - i - r, j + s]", "1")), one + 2 * 4 * 16 * 8 * 15);
+}
+
 }  // namespace
 }  // namespace lightline::demand
