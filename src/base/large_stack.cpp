@@ -7,6 +7,8 @@
 
 #include <cfenv>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace lightline {
 namespace {
@@ -54,20 +56,23 @@ void* run(void* work) {
   return nullptr;
 }
 
-bool run_on(const Stack& stack, const std::function<void()>& work) {
+// Not joined yet; none if it could not be started.
+std::optional<pthread_t> start_on(const Stack& stack, const std::function<void()>& work) {
   pthread_attr_t attributes;
-  if (!stack.ok() || pthread_attr_init(&attributes) != 0) return false;
+  if (!stack.ok() || pthread_attr_init(&attributes) != 0) return std::nullopt;
   pthread_t thread{};
   const bool started = pthread_attr_setstack(&attributes, stack.first(), stack.size()) == 0 &&
                        pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) == 0;
   pthread_attr_destroy(&attributes);
-  if (!started) return false;
-  // The stack must not go before the thread, even if the caller is cancelled.
+  return started ? std::optional(thread) : std::nullopt;
+}
+
+// The stack must not go before the thread, even if the caller is cancelled.
+void join(pthread_t thread) {
   int before = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   pthread_join(thread, nullptr);
   pthread_setcancelstate(before, nullptr);
-  return true;
 }
 
 }  // namespace
@@ -75,9 +80,47 @@ bool run_on(const Stack& stack, const std::function<void()>& work) {
 bool is_on_large_stack() { return on_large_stack; }
 
 bool run_on_large_stack(const std::function<void()>& work) {
-  for (size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4)
-    if (run_on(Stack(bytes), work)) return true;
+  for (size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4) {
+    const Stack stack(bytes);
+    if (const auto thread = start_on(stack, work)) {
+      join(*thread);
+      return true;
+    }
+  }
   return false;
+}
+
+struct Beside::Thread {
+  std::unique_ptr<Stack> stack;
+  pthread_t id{};
+};
+
+Beside::Beside(std::function<void()> work)
+    : work_([this, inner = std::move(work)] {
+        try {
+          inner();
+        } catch (...) {
+          thrown_ = std::current_exception();
+        }
+      }) {
+  for (size_t bytes = most_bytes; bytes >= least_bytes && !thread_; bytes /= 4) {
+    auto stack = std::make_unique<Stack>(bytes);
+    if (const auto id = start_on(*stack, work_)) thread_.reset(new Thread{std::move(stack), *id});
+  }
+}
+
+Beside::~Beside() {
+  if (thread_) join(thread_->id);
+}
+
+void Beside::wait() {
+  if (thread_)
+    join(thread_->id);
+  else if (!done_)
+    work_();
+  thread_.reset();
+  done_ = true;
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 }  // namespace lightline

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "base/large_stack.h"
 #include "demand/needs.h"
 
 namespace lightline::demand {
@@ -129,10 +131,33 @@ Demand floor_of(NormalForm& form) {
   return demand_of(floor);
 }
 
+// Operator by operator.
+struct Bordered {
+  NormalForm form;
+  std::optional<Needs> needs;
+
+  void run(const loops::Program& program, const KnownValues& known) {
+    form = normal_form(program, known, true);
+    needs.emplace(form, Tier::unfused);
+    needs->run();
+  }
+};
+
+constexpr size_t large = 1000;  // statements: from here on threads are worth their start, and a form of their own
+
 }  // namespace
 
 Analysis analyze(const loops::Program& program, const KnownValues& known, bool data) {
   Analysis analysis;
+  Bordered bordered;
+  std::optional<Beside> floor, operators;
+  if (program.statements.size() >= large) {
+    floor.emplace([&] {
+      NormalForm own = normal_form(program, known);
+      analysis.floor = floor_of(own);
+    });
+    operators.emplace([&] { bordered.run(program, known); });
+  }
   NormalForm form = normal_form(program, known);
   Needs fused(form, Tier::fused);
   fused.recording = data;
@@ -140,14 +165,16 @@ Analysis analyze(const loops::Program& program, const KnownValues& known, bool d
   analysis.fused = cheapest_branches(form, fused, analysis.assumptions);
   for (const uint32_t call : fused.opaque) ++analysis.opaque[form.opaque[call].node->name];
   note_gathers(program, fused, analysis);
-  analysis.floor = floor_of(form);
+  if (!floor) analysis.floor = floor_of(form);
   analysis.given_up = given_up(form, fused);
   if (data) analysis.terms = term_demands(form, fused);
-  NormalForm bordered = normal_form(program, known, true);
-  Needs unfused(bordered, Tier::unfused);
-  unfused.run();
-  analysis.groups = Groups(program).take(bordered, unfused);
-  analysis.written = written(bordered, unfused, form, fused, analysis.fused.work.total_macs());
+  if (operators)
+    operators->wait();
+  else
+    bordered.run(program, known);
+  if (floor) floor->wait();
+  analysis.groups = Groups(program).take(bordered.form, *bordered.needs);
+  analysis.written = written(bordered.form, *bordered.needs, form, fused, analysis.fused.work.total_macs());
   return analysis;
 }
 

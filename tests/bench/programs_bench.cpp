@@ -209,7 +209,7 @@ void register_programs(const std::vector<std::string>& programs) {
     const loops::Program program = import_program(exported_transformer(5000));
     const machine::Machine m = *machine::find_machine("H200");
     run_best(
-        state, [&] { benchmark::DoNotOptimize(bound::bound(demand::analyze(program), m)); }, Clock::thread);
+        state, [&] { benchmark::DoNotOptimize(bound::bound(demand::analyze(program), m)); }, Clock::wall);
   });
   add("analyze_slowest", [&](benchmark::State& state) { run_analyze_slowest(state, programs); });
   add("analyze_chain", [](benchmark::State& state) { run_analyze_text(state, chain_of_operators(5000)); });
