@@ -186,5 +186,17 @@ TEST(OneHot, GatedRowsThatAreAddedPickSeveral) {
     EXPECT_EQ(macs(start + sum), 32 * 2 * 16) << sum;
 }
 
+// Rows that are sent to places of experts meet the weights there, each place once.
+TEST(OneHot, RowsAreSentBeforeTheyMeetWeights) {
+  const auto work =
+      testing_support::analysis_of(R"(program p(i: i64[32], p: i64[32], x: f32[32, 16], w: f32[4, 16, 64]) -> (y) {
+    d: f32[4, 8, 16] = for e, c, m: sum s in 32: f32(e == i[s]) * f32(c == p[s]) * x[s, m]
+    h: f32[4, 8, 64] = for e, c, j: sum m in 16: d[e, c, m] * w[e, m, j]
+    y: f32[32, 64] = for s, j: sum e in 4, c in 8: f32(e == i[s]) * f32(c == p[s]) * tanh(h[e, c, j])
+  })")
+          .fused.work;
+  EXPECT_NEAR(work.macs.at(DType::f32), random_rows(32, 32) * 16 * 64, 1);
+}
+
 }  // namespace
 }  // namespace lightline::demand
