@@ -49,6 +49,7 @@ class Algebra {
   Value sum(std::vector<Argument> args, double number, DType type);
   Value product(std::vector<Value> factors, double number, DType type);
   bool reads_data(const Value& value) const;
+  bool tests_place(const Value& truth) const;
   // What memory holds before anything is written: whatever is made of it has no value and costs nothing.
   Value nothing();
   bool is_nothing(const Value& value) const {
@@ -96,6 +97,16 @@ class Algebra {
   Value opposite(const Value& truth);
   std::optional<Value> both(const Value& a, const Value& b);
   std::optional<Value> hat(const Value& value);
+  struct Choice {  // the product of all truths with `of`
+    std::vector<Value> truths;
+    Value of;
+  };
+  std::optional<Choice> choice_of(const Value& value, DType type);
+  std::optional<Value> function_of_choice(F function, const Value& value, DType type, DType result);
+  std::optional<Value> compared_choice(F function, const Value& value, double number, DType type);
+  std::optional<Value> none_of_choices(F function, const Value& value, double number, DType type);
+  Value logic(F function, const Value& a, const Value& b);  // `logical_and`, `logical_or`
+  bool is_never_negative(const Value& value, int depth = 0) const;
   bool is_whole(const Value& value, int depth = 0) const;
   struct Placed {  // factor * element - place
     Value element;

@@ -449,6 +449,14 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
       if (args[1]->is_number(1)) return put(*args[0]);
       if (args[1]->is_number(2)) return put(product({*args[0], *args[0]}, 1, type));
       break;
+    case Function::abs:
+    case Function::sign:
+    case Function::trunc:
+    case Function::floor:
+    case Function::ceil:
+    case Function::round:
+      if (const auto chosen = function_of_choice(function, *args[0], type, result)) return put(*chosen);
+      break;
     case Function::complex_:  // a real number is one
       if (args[1]->is_number(0)) return put(*args[0]);
       break;

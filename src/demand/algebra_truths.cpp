@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "demand/algebra.h"
 #include "demand/numbers.h"
@@ -166,6 +167,136 @@ std::optional<bool> Algebra::decided(Function function, const Value& a, const Va
   return std::nullopt;
 }
 
+// Whether it is the truth that an element is at a place.
+bool Algebra::tests_place(const Value& truth) const {
+  if (!truth.is_element()) return false;
+  const Term& test = terms_[truth.term];
+  return test.kind == TermKind::call && test.function == Function::eq &&
+         std::any_of(test.args.begin(), test.args.end(), [](const Argument& arg) { return arg.value.is_position(); });
+}
+
+// Truths times something with fewer variables, or one that leaves one place alone, as a one-hot row of a gate.
+std::optional<Algebra::Choice> Algebra::choice_of(const Value& value, DType type) {
+  if (!value.is_element() || terms_[value.term].kind != TermKind::product) return std::nullopt;
+  const Term made = terms_[value.term];
+  Choice choice;
+  std::vector<Value> others;
+  for (const Argument& arg : made.args) {
+    const Value factor = part_of(value, arg.value);
+    (factor.is_element() && factor.width == DType::boolean ? choice.truths : others).push_back(factor);
+  }
+  if (choice.truths.empty()) return std::nullopt;
+  choice.of = product(std::move(others), made.number, type);
+  if (choice.of.is_number()) return choice;
+  if (!choice.of.is_element() || !reads_data(choice.of)) return std::nullopt;
+  std::set<index::AtomId> all, own;
+  for (const Form& form : value.at) atoms_.for_each_variable(form, [&](index::AtomId v) { all.insert(v); });
+  for (const Form& form : choice.of.at) atoms_.for_each_variable(form, [&](index::AtomId v) { own.insert(v); });
+  const bool places =
+      std::any_of(choice.truths.begin(), choice.truths.end(), [&](const Value& truth) { return tests_place(truth); });
+  if (own.size() >= all.size() && !places) return std::nullopt;
+  return choice;
+}
+
+Value Algebra::logic(Function function, const Value& a, const Value& b) {
+  const bool decides = function == Function::logical_or;
+  for (const Value* one : {&a, &b})
+    if (one->is_number()) return (one->number != 0) == decides ? Value::of(decides) : one == &a ? b : a;
+  if (a == b) return a;
+  const Value* args[] = {&a, &b};
+  if (const auto truth = truth_of(function, args, DType::boolean)) return *truth;
+  return element_of(function, args, DType::boolean, DType::boolean);
+}
+
+// The size of (e == g) * a is (e == g) times the size of a, and so for all functions that are 0 at 0.
+std::optional<Value> Algebra::function_of_choice(Function function, const Value& value, DType type, DType result) {
+  std::optional<Choice> choice = choice_of(value, type);
+  if (!choice) return std::nullopt;
+  const Value* args[] = {&choice->of};
+  const Value of = choice->of.is_number()
+                       ? Value::of(*demand::evaluate(function, std::span(&choice->of.number, 1), false))
+                       : element_of(function, args, type, result);
+  choice->truths.push_back(of);
+  return product(std::move(choice->truths), 1, result);
+}
+
+// (e == g) * a != 0 is e == g and a != 0, and so for other numbers and orders.
+std::optional<Value> Algebra::compared_choice(Function function, const Value& value, double number, DType type) {
+  if (!std::isfinite(number)) return std::nullopt;
+  const std::optional<Choice> choice = choice_of(value, type);
+  if (!choice) return none_of_choices(function, value, number, type);
+  const double none[] = {0, number};
+  const bool otherwise = *demand::evaluate(function, none, false) != 0;
+  Value truth;
+  const Value bound = Value::of(number);
+  if (choice->of.is_number()) {
+    const double chosen[] = {choice->of.number, number};
+    truth = Value::of(*demand::evaluate(function, chosen, false) != 0);
+  } else {
+    const Value* args[] = {&choice->of, &bound};
+    const std::optional<Value> known = truth_of(function, args, type);
+    truth = known ? *known : element_of(function, args, type, DType::boolean);
+  }
+  if (otherwise) truth = opposite(truth);
+  for (const Value& one : choice->truths) truth = logic(Function::logical_and, one, truth);
+  return otherwise ? opposite(truth) : truth;
+}
+
+// Of choices that are added, none of them negative: the sum is 0 if all are.
+std::optional<Value> Algebra::none_of_choices(Function function, const Value& value, double number, DType type) {
+  const bool none = function == Function::eq || function == Function::le;
+  if (number != 0 || (!none && function != Function::ne && function != Function::gt)) return std::nullopt;
+  if (!value.is_element() || terms_[value.term].kind != TermKind::sum || terms_[value.term].number != 0)
+    return std::nullopt;
+  const Term made = terms_[value.term];
+  Value any = Value::of(0);
+  for (const Argument& arg : made.args) {
+    const Value part = part_of(value, arg.value);
+    if (!(arg.factor > 0) || !is_never_negative(part)) return std::nullopt;
+    const bool truth = part.is_element() && part.width == DType::boolean;
+    const auto seen = truth ? std::optional(part) : compared_choice(Function::ne, part, 0, type);
+    if (!seen) return std::nullopt;
+    any = logic(Function::logical_or, any, *seen);
+  }
+  return none ? opposite(any) : any;
+}
+
+bool Algebra::is_never_negative(const Value& value, int depth) const {
+  constexpr int most_depth = 8;
+  if (value.is_number()) return value.number >= 0;
+  if (!value.is_element() || depth > most_depth) return false;
+  if (value.width == DType::boolean || bounds_of(value).least >= 0) return true;
+  const Term& made = terms_[value.term];
+  const auto all_args = [&] {
+    return std::all_of(made.args.begin(), made.args.end(),
+                       [&](const Argument& arg) { return arg.factor >= 0 && is_never_negative(arg.value, depth + 1); });
+  };
+  switch (made.kind) {
+    case TermKind::sum:
+    case TermKind::product: return made.number >= 0 && all_args();
+    case TermKind::reduce:
+      return made.reducer != loops::Reducer::none &&
+             std::all_of(made.body.begin(), made.body.end(),
+                         [&](const Case& one) { return is_never_negative(one.value, depth + 1); });
+    case TermKind::call: break;
+    default: return false;
+  }
+  switch (made.function) {
+    case Function::exp:
+    case Function::exp2:
+    case Function::sigmoid:
+    case Function::abs:
+    case Function::sqrt:
+    case Function::rsqrt: return true;
+    case Function::divide:
+    case Function::min: return all_args();
+    case Function::max:
+      return std::any_of(made.args.begin(), made.args.end(),
+                         [&](const Argument& arg) { return is_never_negative(arg.value, depth + 1); });
+    default: return false;
+  }
+}
+
 std::optional<Value> Algebra::truth_of(Function function, std::span<const Value* const> args, DType type) {
   switch (function) {
     case Function::logical_not:
@@ -192,6 +323,10 @@ std::optional<Value> Algebra::truth_of(Function function, std::span<const Value*
     return found[1] ? *args[1 - i] : opposite(*args[1 - i]);
   }
   if (type == DType::boolean) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i)
+    if (args[i]->is_number())
+      if (auto truth = compared_choice(i == 0 ? turned(function) : function, *args[1 - i], args[i]->number, type))
+        return truth;
   if (const auto always = decided(function, *args[0], *args[1])) return Value::of(*always);
   return comparison(function, *args[0], *args[1], type);
 }

@@ -318,6 +318,8 @@ class Needs {
   std::vector<Form> results_of(const Network& network) const;
   // A factor that is 1 where a variable is what data tell, and else 0, gives the variable.
   void take_one_hot(Network& network);
+  bool picks_by_digits(const Network& network) const;
+  double places_picked(const Value& row, size_t below, const Region& region);
   void join_one_hot_rows(Network& network);
   void take_scattered(Network& network);
   bool take_scatter(Network& network, size_t factor, const Value& scatter);

@@ -147,13 +147,13 @@ bool Needs::are_apart(const std::vector<Factor>& parts, const Region& region) {
 void Needs::add_factor(Network& network, Value value) {
   if (value.is_number()) return;
   algebra_.box = network.region.box;
-  // Two truths of different variables
+  // Two truths of different variables, or one that leaves one place alone
   if (value.is_element() && term(value.term).kind == TermKind::call && tier_ != Tier::floor &&
       term(value.term).function == loops::Function::logical_and && network.factors.size() + 2 <= most_factors) {
     const Value first = algebra_.moved(term(value.term).args[0].value, value.at);
     const Value second = algebra_.moved(term(value.term).args[1].value, value.at);
     const uint64_t a = variables_of(first), b = variables_of(second);
-    if ((a | b) != a && (a | b) != b) {
+    if (((a | b) != a && (a | b) != b) || picks(first) || picks(second)) {
       add_factor(network, first);
       return add_factor(network, second);
     }

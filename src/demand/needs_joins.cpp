@@ -301,8 +301,10 @@ void Needs::absorb_own(Network& network) {
     if (!may_join(network.factors[i].value)) continue;
     const Value value = network.factors[i].value;
     if (is_needed_anyway(value, network.region) || is_used_elsewhere(value, network)) continue;
-    // Where it is read in windows or by digits its elements are shared, which an order can not tell.
-    if (!is_plain(value.at) && !is_cheaper_inside(value, network)) continue;
+    // Where it is read in windows or by digits, or one-hot rows send others to its places, its elements are shared, which
+    // an order can not tell.
+    const bool shared = !is_plain(value.at) || picks(term(value.term).body[0].value);
+    if (shared && !is_cheaper_inside(value, network)) continue;
     Network wider = network;
     wider.factors.erase(wider.factors.begin() + int64_t(i));
     if (!join(wider, term(value.term), term(value.term).body[0], value.at)) continue;

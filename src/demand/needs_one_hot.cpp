@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "demand/needs.h"
 #include "demand/numbers.h"
@@ -103,41 +104,52 @@ bool Needs::is_free(const Region& region, index::AtomId variable) const {
                               [&](const index::Sample& sample) { return sample.coordinate == variable; });
 }
 
+// How many places a row could be at that truths leave one place of; `below` are variables of the places.
+double Needs::places_picked(const Value& row, size_t below, const Region& region) {
+  std::set<uint32_t> seen;
+  double places = 1;
+  const auto visit = [&](const auto& self, const Value& value) -> void {
+    if (!value.is_element() || !picks(value)) return;
+    const bool test = algebra_.tests_place(value);
+    for (const Argument& arg : std::vector<Argument>(term(value.term).args)) {
+      const Value one = algebra_.moved(arg.value, value.at);
+      if (!test) {
+        self(self, one);
+        continue;
+      }
+      const uint32_t place = one.is_position() ? plain_variable(one.form) : no_variable;
+      if (place < below && seen.insert(place).second) places *= double(region.box[place].count());
+    }
+  };
+  visit(visit, row);
+  return places;
+}
+
 // A sum of fewer one-hot rows than there are places, as a choice of two out of eight, joins: each row picks by itself.
 void Needs::join_one_hot_rows(Network& network) {
+  bool split = false;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Factor& factor = network.factors[i];
-    if (!may_join(factor.value) || factor.exponential || !is_plain(factor.value.at)) continue;
+    if (!may_join(factor.value) || factor.exponential) continue;
     const Value value = factor.value;
     const Term& rows = term(value.term);
     const Value& body = rows.body[0].value;
-    if (!rows.body[0].where.is_box() || !body.is_element() || network.region.box.size() + rows.reduced.size() > 60)
+    if (!rows.body[0].where.is_box() || !picks(body) || network.region.box.size() + rows.reduced.size() > 60) continue;
+    if (!is_plain(value.at)) {
+      if (split) continue;
+      split_digits(network);
+      split = true;
+      i = SIZE_MAX;  // from the start
       continue;
-    const Term& weighted = term(body.term);
-    if (weighted.kind == TermKind::product && weighted.args.size() + network.factors.size() > most_factors) continue;
+    }
     double added = 1;
     for (const Range& range : rows.reduced) added *= double(range.count());
     Network wider = network;
     wider.factors.erase(wider.factors.begin() + int64_t(i));
     const Value row = enter(rows.body[0], rows, value.at, wider.region, wider.summed);
-    std::vector<Value> parts{row};  // a truth, and what it is multiplied by
-    if (weighted.kind == TermKind::product) {
-      parts.clear();
-      for (const Argument& arg : weighted.args) parts.push_back(algebra_.moved(arg.value, row.at));
-    }
-    double places = 0;  // those that a row could pick
-    for (const Value& part : parts) {
-      if (!part.is_element() || term(part.term).kind != TermKind::call) continue;
-      const Term test = term(part.term);
-      if (test.function != loops::Function::eq) continue;
-      for (const Argument& arg : test.args) {
-        const Value side = algebra_.moved(arg.value, part.at);
-        const uint32_t place = side.is_position() ? plain_variable(side.form) : no_variable;
-        if (place < network.region.box.size()) places = double(network.region.box[place].count());
-      }
-    }
-    if (added >= places) continue;
-    for (const Value& part : parts) add_factor(wider, part);
+    if (added >= places_picked(row, network.region.box.size(), wider.region)) continue;
+    wider = with_part(wider, row);
+    if (wider.factors.size() > most_factors) continue;
     network = std::move(wider);
     i = SIZE_MAX;  // from the start
   }
@@ -234,19 +246,31 @@ void Needs::take_scattered(Network& network) {
   }
 }
 
+// Whether a truth says that an element is a digit of a variable: that is a sum over all digits.
+bool Needs::picks_by_digits(const Network& network) const {
+  return std::any_of(network.factors.begin(), network.factors.end(), [&](const Factor& factor) {
+    if (factor.exponential || !algebra_.tests_place(factor.value)) return false;
+    bool digits = false;
+    for (const Argument& arg : term(factor.value.term).args)
+      if (arg.value.is_position())
+        atoms_.for_each_variable(arg.value.form, [&](index::AtomId v) {
+          const Form& place = factor.value.at[v];
+          digits |= atoms_.has_compound(place) && !atoms_.has_data(place);
+        });
+    return digits;
+  });
+}
+
 void Needs::take_one_hot(Network& network) {
   if (tier_ != Tier::unfused) join_one_hot_rows(network);
-  // Places that are digits of a summed variable become variables.
-  if (std::any_of(network.factors.begin(), network.factors.end(), [&](const Factor& factor) {
-        if (!factor.value.is_element() || factor.exponential) return false;
-        const Term& made = term(factor.value.term);
-        const bool picks = number_beside(factor.value.term) == 0 ||
-                           (made.kind == TermKind::call && made.function == loops::Function::eq && made.reads_data);
-        return picks && std::any_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& form) {
+  const bool scattered_by_digits =
+      std::any_of(network.factors.begin(), network.factors.end(), [&](const Factor& factor) {
+        return factor.value.is_element() && !factor.exponential && number_beside(factor.value.term) == 0 &&
+               std::any_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& form) {
                  return atoms_.has_compound(form) && !atoms_.has_data(form);
                });
-      }))
-    split_digits(network);
+      });
+  if (scattered_by_digits || picks_by_digits(network)) split_digits(network);
   take_scattered(network);
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const TermId id = network.factors[i].value.term;

@@ -150,6 +150,49 @@ void Draws::draw_together(const Atom& atom, double extent, Sample& sample) {
   groups_.push_back(std::move(own));
 }
 
+// Numbers by data, and variables that nothing else has, each in steps beyond all that those before reach together: they
+// are the digits of the coordinate, and it has as many values as they have together.
+std::optional<Draws::Digits> Draws::digits_of(size_t coordinate) const {
+  auto terms = part_.forms[coordinate].terms;
+  std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  Digits digits;
+  int64_t reach = 1;
+  for (const auto& [id, step] : terms) {
+    int64_t values = 0, apart = step;
+    if (is_variable(id)) {
+      if (!is_alone(id, coordinate)) return std::nullopt;
+      const Range& range = part_.piece.box[id];
+      values = range.count();
+      apart = step * range.step;
+      digits.variables *= double(values);
+    } else {
+      const Atom& atom = atoms_[id];
+      if (atom.kind != Atom::Kind::data || atoms_.table(atom.source) != nullptr) return std::nullopt;
+      values = atom.extent;
+      digits.numbers.at.insert(digits.numbers.at.end(), atom.at.begin(), atom.at.end());
+      digits.extent *= double(values);
+    }
+    if (apart < reach || values < 1 || double(apart) * double(values) > double(greatest_kept)) return std::nullopt;
+    reach += apart * (values - 1);
+  }
+  return digits;
+}
+
+bool Draws::is_alone(AtomId variable, size_t coordinate) const {
+  for (size_t c = 0; c < part_.forms.size(); ++c)
+    for (const auto& [id, step] : part_.forms[c].terms) {
+      bool has = false;
+      atoms_.for_each_variable_of(id, [&](AtomId v) { has |= v == variable; });
+      if (has && (c != coordinate || id != variable)) return false;
+    }
+  return std::none_of(part_.piece.cuts.begin(), part_.piece.cuts.end(),
+                      [&](const HalfSpace& cut) { return coefficient_of(cut, int(variable)) != 0; }) &&
+         std::none_of(part_.samples.begin(), part_.samples.end(), [&](const Sample& sample) {
+           return sample.coordinate == variable ||
+                  std::find(sample.varies.begin(), sample.varies.end(), variable) != sample.varies.end();
+         });
+}
+
 Sample Draws::sample(size_t coordinate) {
   const Form& form = part_.forms[coordinate];
   Sample sample;
@@ -157,7 +200,16 @@ Sample Draws::sample(size_t coordinate) {
   const Atom* atom = number_by_data(form, atoms_);
   sample.source = atom == nullptr ? hash_of(form) : source(form, *atom);
   if (atom == nullptr) {
-    atoms_.lose(Loss::data);
+    const std::optional<Digits> digits = asked_.empty() ? digits_of(coordinate) : std::nullopt;
+    if (!digits) {
+      atoms_.lose(Loss::data);
+      return sample;
+    }
+    asked_.push_back(coordinate);
+    sample.expected = std::max(1.0, expected_values(draws(digits->numbers.at), digits->extent));
+    draw_together(digits->numbers, digits->extent, sample);
+    sample.least = digits->variables;
+    sample.expected *= digits->variables;
     return sample;
   }
   const double extent = double(std::max<int64_t>(1, std::min<int64_t>(atom->extent, greatest_kept)));

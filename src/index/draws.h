@@ -31,6 +31,13 @@ class Draws {
     double extent = 1;    // of so many that there could be
     double expected = 1;  // different ones that are counted already
   };
+  struct Digits {
+    Atom numbers;          // all that data tell, read together
+    double extent = 1;     // of so many that there could be
+    double variables = 1;  // values of the others
+  };
+  std::optional<Digits> digits_of(size_t coordinate) const;
+  bool is_alone(AtomId variable, size_t coordinate) const;
   std::set<AtomId> hidden(const Atom& atom) const;
   uint64_t source(const Form& form, const Atom& atom) const;
   double draws(std::span<const Form> at) const;

@@ -421,11 +421,10 @@ Sample Mapper::moved(const Sample& sample, size_t coordinate) const {
 void Mapper::place_data(size_t coordinate) {
   Sample sample = draws_.sample(coordinate);
   const Form& form = part_.forms[coordinate];
-  if (const Atom* atom = number_by_data(form, atoms_)) {
-    std::set<AtomId> inside;
-    for (const Form& place : atom->at) atoms_.for_each_variable(place, [&](AtomId v) { inside.insert(v); });
-    sample.varies = coordinates_with(inside, coordinate);
-  }
+  std::set<AtomId> inside;
+  for (const auto& [id, step] : form.terms)
+    if (!is_variable(id)) atoms_.for_each_variable_of(id, [&](AtomId v) { inside.insert(v); });
+  sample.varies = coordinates_with(inside, coordinate);
   region_.box[coordinate] = {form.constant, form.constant, 1};
   region_.samples.push_back(std::move(sample));
 }

@@ -178,5 +178,89 @@ TEST(OneHot, ExpertsThatAreAddedWhereTheyAreChosenShareTheRows) {
   EXPECT_EQ(macs(text + "}"), 2 * one_each);
 }
 
+// Rows of a table t by the expert e and the place p[s] in it, times a gate: each row of x meets one row of every expert.
+TEST(OneHot, PlacesAreDigitsOfOneIndex) {
+  const std::string start = "program p(g: f32[32, 4], p: i64[32], t: f32[4, 8, 16]) -> (y) {\n";
+  const std::string two = "  y: f32[32, 16] = for s, m: sum e in 4, c in 8: g[s, e] * f32(c == p[s]) * t[e, c, m]\n}";
+  const std::string one =
+      "  y: f32[32, 16] = for s, m: sum r in 32: g[s, r div 8] * f32(r mod 8 == p[s]) * t[r div 8, r mod 8, m]\n}";
+  const std::string other =
+      "  y: f32[32, 16] = for s, m: sum r in 32: g[s, r mod 4] * f32(r div 4 == p[s]) * t[r mod 4, r div 4, m]\n}";
+  for (const std::string& body : {two, one, other}) EXPECT_EQ(macs(start + body), 32 * 4 * 16) << body;
+}
+
+TEST(OneHot, BothDigitsOfAPlacePickARow) {
+  const std::string picks =
+      "program p(a: i64[32], b: i64[32], g: f32[32], t: f32[64, 16]) -> (y) {\n"
+      "  y: f32[32, 16] = for s, m: sum r in 64: GATE f32(r div 8 == a[s]) * f32(r mod 8 == b[s]) * t[r, m]\n}";
+  const auto of = [&](const std::string& gate) {
+    std::string text = picks;
+    return text.replace(text.find("GATE"), 4, gate);
+  };
+  EXPECT_EQ(macs(of("")), 0);
+  EXPECT_EQ(macs(of("g[s] *")), 32 * 16);
+  // Rows that 32 draws of 64 touch, three vectors, and the results
+  EXPECT_NEAR(testing_support::elements(of("g[s] *")), 16 * random_rows(64, 32) + 32 * (2 + 2 + 1) + 32 * 16, 1);
+}
+
+TEST(OneHot, FlattenedRowsOfAllExpertsAreRead) {
+  const std::string text =
+      "program p(p: i64[32], g: f32[32, 4], t: f32[32, 16]) -> (y) {\n"
+      "  y: f32[32, 16] = for s, m: sum r in 32: g[s, r div 8] * f32(r mod 8 == p[s]) * t[r, m]\n}";
+  EXPECT_EQ(macs(text), 32 * 4 * 16);
+  EXPECT_NEAR(testing_support::elements(text), 4 * 16 * random_rows(8, 32) + 32 * 2 + 32 * 4 + 32 * 16, 1);
+}
+
+// A row of x goes to one place of each expert whose gate is not 0.
+TEST(OneHot, AChoiceThatIsComparedWithZeroIsATruth) {
+  const auto of = [](const std::string& truth) {
+    return "program p(g: f32[32, 4], p: i64[32], x: f32[32, 16]) -> (y) {\n  d: bool[32, 4, 8] = for s, e, c: " +
+           truth + "\n  y: f32[4, 8, 16] = for e, c, m: sum s in 32: f32(d[s, e, c]) * x[s, m]\n}";
+  };
+  for (const char* truth : {"g[s, e] != 0 and c == p[s]", "g[s, e] * f32(c == p[s]) != 0",
+                            "g[s, e] * f32(c == p[s]) > 0", "0 < if(c == p[s], g[s, e], 0)",
+                            "not (2 * g[s, e] * f32(c == p[s]) <= 0)", "abs(g[s, e] * f32(c == p[s])) > 0"})
+    EXPECT_EQ(macs(of(truth)), 32 * 4 * 16) << truth;
+  for (const char* truth : {"2 * f32(c == p[s]) > 1", "f32(c == p[s]) * 3 != 0"})
+    EXPECT_EQ(macs(of(truth)), 0) << truth;
+  // Not a pick: all but one place
+  EXPECT_GE(macs(of("g[s, e] * f32(c == p[s]) == 0")), 32 * 4 * 8 * 16);
+}
+
+TEST(OneHot, ChoicesThatAreAddedAreAnyOfThem) {
+  const auto of = [](const std::string& truth) {
+    return "program p(g: f32[32], h: f32[32], p: i64[32], q: i64[32], x: f32[32, 16]) -> (y) {\n"
+           "  d: bool[32, 8] = for s, c: " +
+           truth + "\n  y: f32[8, 16] = for c, m: sum s in 32: f32(d[s, c]) * x[s, m]\n}";
+  };
+  EXPECT_EQ(macs(of("f32(c == p[s]) + f32(c == q[s]) != 0")), 0);
+  EXPECT_EQ(macs(of("exp(g[s]) * f32(c == p[s]) + exp(h[s]) * f32(c == q[s]) > 0")), 2 * 32 * 16);
+  // They may cancel
+  EXPECT_GE(macs(of("g[s] * f32(c == p[s]) + h[s] * f32(c == q[s]) != 0")), 8 * 32 * 16);
+}
+
+// Two choices of each row, as a router gives them, combined with their gates.
+TEST(OneHot, GatedRowsThatAreAddedPickSeveral) {
+  const std::string start =
+      "program p(g: f32[32, 2], e: i64[32, 2], p: i64[32, 2], t: f32[4, 8, 16]) -> (y) {\n"
+      "  c: f32[32, 4, 8] = for s, a, b: sum k in 2: g[s, k] * f32(a == e[s, k]) * f32(b == p[s, k])\n"
+      "  y: f32[32, 16] = for s, m: ";
+  for (const char* sum : {"sum a in 4, b in 8: c[s, a, b] * t[a, b, m]\n}",
+                          "sum r in 32: c[s, r div 8, r mod 8] * t[r div 8, r mod 8, m]\n}"})
+    EXPECT_EQ(macs(start + sum), 32 * 2 * 16) << sum;
+}
+
+// Rows that are sent to places of experts meet the weights there, each place once.
+TEST(OneHot, RowsAreSentBeforeTheyMeetWeights) {
+  const auto work =
+      testing_support::analysis_of(R"(program p(i: i64[32], p: i64[32], x: f32[32, 16], w: f32[4, 16, 64]) -> (y) {
+    d: f32[4, 8, 16] = for e, c, m: sum s in 32: f32(e == i[s]) * f32(c == p[s]) * x[s, m]
+    h: f32[4, 8, 64] = for e, c, j: sum m in 16: d[e, c, m] * w[e, m, j]
+    y: f32[32, 64] = for s, j: sum e in 4, c in 8: f32(e == i[s]) * f32(c == p[s]) * tanh(h[e, c, j])
+  })")
+          .fused.work;
+  EXPECT_NEAR(work.macs.at(DType::f32), random_rows(32, 32) * 16 * 64, 1);
+}
+
 }  // namespace
 }  // namespace lightline::demand
