@@ -2,8 +2,7 @@
 // that PyTorch spells them become calls of the registry's operators.
 //
 // Room ops/python: what GraphNet programs need beside operators: Python values, indexing, autocast, vmap.
-// May use: base, graph, loops/ir, loops/opaque, loops/interpret, ops/build, ops/library, ops/stablehlo,
-//   ops/catalogue.
+// May use: base, graph, loops/ir, loops/interpret, ops/build, ops/catalogue.
 #pragma once
 
 #include <deque>
