@@ -20,7 +20,8 @@ using lightline::Tensor;
 struct lightline_program {
   explicit lightline_program(lightline::api::Program loaded);
   lightline::api::Program program;
-  std::vector<lightline_tensor> inputs;  // without data
+  std::vector<std::optional<Tensor>> carried;
+  std::vector<lightline_tensor> inputs;  // with the data of those that the program carries
 };
 
 struct lightline_outputs {
@@ -29,12 +30,14 @@ struct lightline_outputs {
   std::vector<lightline_tensor> views;
 };
 
-lightline_program::lightline_program(lightline::api::Program loaded) : program(std::move(loaded)) {
+lightline_program::lightline_program(lightline::api::Program loaded)
+    : program(std::move(loaded)), carried(lightline::api::carried_values(program)) {
   const lightline::loops::Program& loops = program.loops();
-  for (const auto id : loops.inputs) {
-    const auto& array = loops.arrays[id];
-    inputs.push_back(
-        {array.name.c_str(), name(array.dtype).data(), int32_t(array.shape.size()), array.shape.data(), nullptr, 0});
+  for (size_t i = 0; i < loops.inputs.size(); ++i) {
+    const auto& array = loops.arrays[loops.inputs[i]];
+    const void* data = carried[i] ? carried[i]->data() : nullptr;
+    inputs.push_back({array.name.c_str(), name(array.dtype).data(), int32_t(array.shape.size()), array.shape.data(),
+                      data, carried[i] ? size_t(carried[i]->byte_count()) : 0});
   }
 }
 
@@ -121,6 +124,7 @@ Result<std::vector<Tensor>> inputs_by_name(const lightline_program& program, con
   std::vector<Tensor> ordered;
   for (const lightline_tensor& input : program.inputs) {
     const lightline_tensor* found = find(given, count, input.name);
+    if (found == given + count && input.data != nullptr) found = &input;
     if (found == given + count)
       return Error{ErrorCode::name, fmt::format("there is no value for the input '{}'", input.name), "", {}};
     LL_TRY(Tensor tensor, tensor_of(*found, input));

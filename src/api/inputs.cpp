@@ -158,9 +158,10 @@ class Gatherer {
 
   // What is part of the program, unless the user says otherwise.
   void take_fixed(const Program& program) {
+    std::vector<std::optional<Tensor>> carried = carried_values(program);
     for (size_t i = 0; i < tensors_.size(); ++i) {
-      if (tensors_[i] || !program.fixed()[i]) continue;
-      tensors_[i] = Tensor::dense_copy(program.known()[i]->view());
+      if (tensors_[i] || !carried[i]) continue;
+      tensors_[i] = std::move(carried[i]);
       sources_[i] = "the program";
     }
   }
@@ -215,6 +216,13 @@ class Gatherer {
 };
 
 }  // namespace
+
+std::vector<std::optional<Tensor>> carried_values(const Program& program) {
+  std::vector<std::optional<Tensor>> values(program.known().size());
+  for (size_t i = 0; i < values.size(); ++i)
+    if (program.fixed()[i]) values[i] = Tensor::dense_copy(program.known()[i]->view());
+  return values;
+}
 
 Result<Inputs> gather_inputs(const Program& program, const InputOptions& options, const Note& note) {
   return guarded([&]() -> Result<Inputs> {

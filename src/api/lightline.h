@@ -50,7 +50,8 @@ lightline_status lightline_parse(const char* name, const char* text, size_t size
                                  char** error);
 void lightline_free_program(lightline_program* program);
 
-/* What lightline_run takes, in order: name, dtype and shape; the data is NULL. Valid until the program is freed. */
+/* What lightline_run takes, in order: name, dtype and shape. The data is NULL unless the program carries it, as it does
+ * that of its constants. Valid until the program is freed. */
 size_t lightline_input_count(const lightline_program* program);
 const lightline_tensor* lightline_input(const lightline_program* program, size_t which);
 
@@ -67,7 +68,7 @@ lightline_status lightline_analyze(const lightline_program* program, const char*
 typedef struct lightline_outputs lightline_outputs;
 
 /* `options`: NULL, or a JSON object with "backend" ("interp", the default, or "c") and "threads" (of emitted C; 0: all).
- * Inputs come by name, in any order; all must be there, and no others. */
+ * Inputs come by name, in any order; all must be there but those that the program carries, and no others. */
 lightline_status lightline_run(const lightline_program* program, const char* options, const lightline_tensor* inputs,
                                size_t input_count, lightline_outputs** outputs, char** error);
 size_t lightline_output_count(const lightline_outputs* outputs);

@@ -157,6 +157,11 @@ Result<std::string> plan_text_of(const Program& program) {
 
 Result<std::string> formatted(const Source& source) {
   return guarded([&]() -> Result<std::string> {
+    if (frontend::is_foreign(source.text))
+      return Error{ErrorCode::usage,
+                   "this is a program of a framework, not loops",
+                   "lightline import turns it into loops, in canonical form",
+                   {source.name}};
     LL_DO(check_text(source));
     LL_TRY(const loops::Program program, loops::parse(source.text, source.name));
     return loops::print(program);

@@ -20,9 +20,11 @@ struct InputOptions {
 };
 struct Inputs {
   std::vector<Tensor> tensors;       // in the program's order
-  std::vector<std::string> sources;  // "random", or the file
+  std::vector<std::string> sources;  // "random", "the program", or the file
 };
-// Inputs from files where they are named, else random and reproducible.
+// By program input: the value that is part of the program and that a run takes unless it is given another.
+std::vector<std::optional<Tensor>> carried_values(const Program& program);
+// Inputs from files where they are named, else those that the program carries, else random and reproducible.
 Result<Inputs> gather_inputs(const Program& program, const InputOptions& options, const Note& note);
 
 enum class Backend : uint8_t { interpreter, c };

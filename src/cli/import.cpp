@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
+#include "api/run.h"
 #include "base/file.h"
+#include "base/tensor_io.h"
 #include "cli/cli.h"
 #include "report/import_report.h"
 
@@ -13,6 +16,7 @@ namespace {
 struct ImportOptions {
   std::string file;
   std::string output;
+  std::string values;
   std::string form = "training";
   bool stats = false;
   bool json = false;
@@ -53,6 +57,31 @@ int import_corpus(const ImportOptions& options) {
   return stats.imported == stats.programs ? exit_ok : exit_negative;
 }
 
+// Loops name their inputs; the values that a file carries for some of them stay behind.
+int take_values(const api::Program& program, const ImportOptions& options) {
+  std::vector<std::optional<Tensor>> carried = api::carried_values(program);
+  NamedTensors values;
+  std::string names;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (!carried[i]) continue;
+    const std::string& name = program.loops().arrays[program.loops().inputs[i]].name;
+    names += (names.empty() ? "" : ", ") + name;
+    values.emplace_back(name, *std::move(carried[i]));
+  }
+  if (options.values.empty()) {
+    if (!names.empty())
+      note("the loops take as inputs what the file carries the values of: " + names +
+           "; --values FILE writes them, for lightline run --inputs FILE");
+    return exit_ok;
+  }
+  if (values.empty()) {
+    note("the file carries no values; nothing was written to " + options.values);
+    return exit_ok;
+  }
+  const Status written = write_tensors(options.values, values);
+  return written.ok() ? exit_ok : report_error(written.error());
+}
+
 int import_one(const ImportOptions& options) {
   const auto source = read_source(options.file);
   if (!source.ok()) return report_error(source.error());
@@ -65,6 +94,8 @@ int import_one(const ImportOptions& options) {
   }
   const auto text = api::text_of(*program);
   if (!text.ok()) return report_error(text.error());
+  if (!options.stats || !options.output.empty() || !options.values.empty())
+    if (const int code = take_values(*program, options); code != exit_ok) return code;
   if (!options.output.empty()) return write_lines(options.output, *text);
   if (!options.stats) print(*text);
   return exit_ok;
@@ -77,6 +108,9 @@ void add_import(Command& root) {
   Command command = root.add("import", "Turn an exported program into loops");
   command.option("FILE", options->file, help_of_file(Takes::foreign, true)).required();
   command.option("-o,--output", options->output, "Write the loops here (for a corpus: one JSON line per program)");
+  const Option values =
+      command.option("--values", options->values, "Write the values that the file carries to .npz or .safetensors")
+          .shown_as("FILE");
   const Option form = command.option("--form", options->form, "Which form of a corpus entry to read (default training)")
                           .one_of(corpus_form);
   const Option stats = command.flag("--stats", options->stats, "Print operators and coverage instead of loops");
@@ -87,7 +121,9 @@ void add_import(Command& root) {
       "  lightline import corpus.jsonl.xz --stats\n"
       "  lightline import samples.tar.xz --stats\n"
       "  lightline import corpus.jsonl.xz --form core --stats --json");
-  command.runs([options, form] {
+  command.runs([options, form, values] {
+    if (values.given() && api::is_corpus(options->file))
+      return report_error({ErrorCode::usage, "--values is for one program", "leave it out", {options->file}});
     if (const Status fits = check_form(form, {options->file}); !fits.ok()) return report_error(fits.error());
     return api::is_corpus(options->file) ? import_corpus(*options) : import_one(*options);
   });

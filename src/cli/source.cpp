@@ -1,12 +1,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 #include "cli/cli.h"
 
 namespace lightline::cli {
 
+namespace {
+
+// Files that are no program, and which commands take them.
+struct NoProgram {
+  std::string_view ending, what, hint;
+};
+constexpr std::string_view tensors_hint = "programs take it: lightline run FILE --inputs, or --input NAME=FILE";
+constexpr NoProgram no_programs[] = {
+    {".toml", "a machine file", "lightline analyze FILE --arch takes it, and lightline arch show"},
+    {".py", "Python source", "lightline validate takes it; python -m lightline.capture makes a program of it"},
+    {".npy", "tensors", tensors_hint},
+    {".npz", "tensors", tensors_hint},
+    {".safetensors", "tensors", tensors_hint},
+};
+
+Status check_is_program(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return Ok{};  // reading it says what is wrong
+  if (api::is_corpus(path))
+    return Error{ErrorCode::usage,
+                 "this is a corpus, not one program",
+                 "lightline import, analyze and check take corpora; import -o writes the loops of each program",
+                 {path}};
+  for (const NoProgram& one : no_programs)
+    if (path.ends_with(one.ending) && !std::filesystem::is_directory(path, unknown))
+      return Error{ErrorCode::usage, fmt::format("this is {}, not a program", one.what), std::string(one.hint), {path}};
+  return Ok{};
+}
+
+}  // namespace
+
 Result<api::Source> read_source(const std::string& path) {
+  if (path != "-") LL_DO(check_is_program(path));
   return path == "-" ? api::read_standard_input() : api::read_source(path);
 }
 

@@ -27,6 +27,8 @@ inline constexpr ValueId no_value = UINT32_MAX;
 struct Value {
   std::string name;
   std::optional<TensorType> type;  // as recorded by the source; a scalar symbol is a tensor of rank 0
+  // Places in PyTorch's memory, one per dimension, where the source records them: they tell views from copies.
+  std::optional<std::vector<int64_t>> strides = {};
 };
 
 struct ValueRef {

@@ -213,10 +213,7 @@ std::string to_json(const AnalyzeReport& r, size_t top, const std::string& carri
     if (one.unknown) json["given_up"].push_back(fmt::format("{} ({})", one.what, one.group));
   if (r.explain) json["explain"] = given_up_json(r.analysis->given_up);
   if (r.demand) json["demand"] = terms_json(*r.loops, r.analysis->terms);
-  const Json members = Json::parse("{" + carried + "}", nullptr, false);
-  if (members.is_object())
-    for (const auto& [key, value] : members.items())
-      if (!json.contains(key)) json[key] = value;
+  carry_through(json, carried, {"measured_ms", "headroom", "explain", "demand"});
   return indented ? to_text(json) : json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

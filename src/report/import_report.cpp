@@ -96,12 +96,8 @@ std::string import_line(const frontend::CorpusEntry& entry, const Imported& impo
   } else {
     json["error"] = imported.error->message;
   }
-  if (!entry.carried.empty()) {
-    const Json carried = Json::parse("{" + entry.carried + "}", nullptr, false);
-    if (carried.is_object())
-      for (const auto& [key, value] : carried.items())
-        if (!json.contains(key)) json[key] = value;
-  }
+  carry_through(json, entry.carried,
+                {"error", "inputs", "outputs", "statements", "ops", "not_executable", "assumptions", "loops"});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

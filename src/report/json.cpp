@@ -1,4 +1,5 @@
 #include "report/json.h"
+#include <algorithm>
 
 #include <cmath>
 
@@ -9,6 +10,13 @@ Json document(std::string_view schema, int version) {
   json["schema"] = schema;
   json["version"] = version;
   return json;
+}
+
+void carry_through(Json& json, const std::string& members, std::initializer_list<std::string_view> optional) {
+  const Json carried = Json::parse("{" + members + "}", nullptr, false);
+  if (!carried.is_object()) return;
+  for (const auto& [key, value] : carried.items())
+    if (!json.contains(key) && std::ranges::find(optional, key) == optional.end()) json[key] = value;
 }
 
 Json number(double value) {

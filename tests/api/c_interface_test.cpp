@@ -72,6 +72,45 @@ TEST(CInterface, RunsOnBothBackends) {
   }
 }
 
+TEST(CInterface, RunsAProgramThatCarriesItsConstants) {
+  std::string elements;
+  for (int i = 0; i < 299; ++i) elements += "00002040";  // 2.5
+  elements += "00008040";                                // 4
+  const Program program(
+      "module @jit_f {\n"
+      "  func.func public @main(%arg0: tensor<300xf32>) -> (tensor<300xf32>) {\n"
+      "    %c = stablehlo.constant dense<\"0x" +
+      elements +
+      "\"> : tensor<300xf32>\n"
+      "    %0 = stablehlo.add %arg0, %c : tensor<300xf32>\n"
+      "    return %0 : tensor<300xf32>\n"
+      "  }\n"
+      "}\n");
+  std::vector<float> values(300, 1);
+  std::vector<lightline_tensor> given;
+  size_t carried = 0;
+  for (size_t i = 0; i < lightline_input_count(program.program); ++i) {
+    const lightline_tensor* input = lightline_input(program.program, i);
+    if (input->data == nullptr) {
+      EXPECT_EQ(input->bytes, 0u);
+      given.push_back(*input);
+      given.back().data = values.data();
+      given.back().bytes = values.size() * sizeof(float);
+      continue;
+    }
+    ++carried;
+    ASSERT_EQ(input->bytes, values.size() * sizeof(float));
+    EXPECT_EQ(static_cast<const float*>(input->data)[299], 4.0f);
+  }
+  EXPECT_EQ(carried, 1u);
+  lightline_outputs* outputs = nullptr;
+  Text error;
+  ASSERT_EQ(lightline_run(program.program, nullptr, given.data(), given.size(), &outputs, &error.text), LIGHTLINE_OK)
+      << error.str();
+  EXPECT_EQ(static_cast<const float*>(lightline_output(outputs, 0)->data)[299], 5.0f);
+  lightline_free_outputs(outputs);
+}
+
 TEST(CInterface, SaysWhatAProgramTakes) {
   const Program program(scale);
   ASSERT_EQ(lightline_input_count(program.program), 1u);

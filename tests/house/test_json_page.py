@@ -63,3 +63,53 @@ def test_printed_keys_are_documented(arguments: list[object], schema: str, tmp_p
     of_every_schema = {"schema", "version"}
     dtypes = code_of(LOOP_LANGUAGE.split("| dtypes |")[1].split("\n\n")[0])
     assert set(keys(printed)) - named - of_every_schema - dtypes == set()
+
+
+ELEMENTS = "00002040" * 299 + "00008040"
+CONSTANTS = f"""module @jit_f {{
+  func.func public @main(%arg0: tensor<300xf32>) -> (tensor<300xf32>) {{
+    %c = stablehlo.constant dense<"0x{ELEMENTS}"> : tensor<300xf32>
+    %0 = stablehlo.add %arg0, %c : tensor<300xf32>
+    return %0 : tensor<300xf32>
+  }}
+}}
+"""
+
+
+def test_sources_of_inputs_are_those_of_the_page(tmp_path: Path) -> None:
+    (tmp_path / "constants.mlir").write_text(CONSTANTS)
+    printed = json.loads(lightline("run", "constants.mlir", "--json", folder=tmp_path).stdout)
+    assert printed["file"] == "constants.mlir" and printed["program"] == "constants"
+    sources = {entry["source"] for entry in printed["inputs"]}
+    assert sources == {"random", "the program"}
+    row = next(line for line in PAGE.splitlines() if line.startswith("| `inputs[].source`"))
+    assert all(f'`"{source}"`' in row for source in sources)
+
+
+@pytest.mark.parametrize(
+    ("members", "called"),
+    [
+        ({}, "line 1"),
+        ({"id": 7}, "7"),
+        ({"id": "seven"}, "seven"),
+        ({"name": "n", "id": 7}, "n"),
+        ({"problem": "p", "name": "n"}, "p"),
+        ({"id": 7.5}, "line 1"),
+    ],
+)
+def test_entries_are_called_as_the_page_says(members: dict[str, Any], called: str, tmp_path: Path) -> None:
+    entry = {**members, "training": json.loads(EXPORTED.read_text())}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(entry) + "\n")
+    for command in (["import"], ["analyze", "--arch", "H200"]):
+        assert json.loads(lightline(*command, "corpus.jsonl", folder=tmp_path).stdout)["program"] == called
+
+
+def test_keys_of_an_entry_never_stand_for_ours(tmp_path: Path) -> None:
+    theirs = ("ok", "error", "loops", "headroom", "measured_ms", "explain", "demand", "bounds_ms", "schema", "program")
+    entry = {**dict.fromkeys(theirs, "theirs"), "sol_ms": 1.5, "training": json.loads(EXPORTED.read_text())}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(entry) + "\n")
+    imported = json.loads(lightline("import", "corpus.jsonl", folder=tmp_path).stdout)
+    analysed = json.loads(lightline("analyze", "corpus.jsonl", "--arch", "H200", folder=tmp_path).stdout)
+    assert imported["sol_ms"] == analysed["sol_ms"] == 1.5
+    assert {"error", "loops"} & set(imported) == {"headroom", "measured_ms", "explain", "demand"} & set(analysed) == set()
+    assert imported["ok"] is True and imported["schema"] == "lightline.import" and analysed["bounds_ms"] != "theirs"

@@ -44,6 +44,7 @@ class ExportReader {
   void open_scope(const JsonObject& g, Scope& scope);
   std::optional<TensorType> recorded_type(const Scope& scope, std::string_view name);
   TensorType read_type(const JsonElement& meta);
+  std::optional<std::vector<int64_t>> recorded_strides(const Scope& scope, std::string_view name);
   static void require_own_width(const Scope& scope, std::string_view name);
   graph::ValueId define(Scope& scope, std::string_view name, std::optional<TensorType> type);
   graph::ValueId use(const Scope& scope, std::string_view name) const;

@@ -172,6 +172,23 @@ TensorType ExportReader::read_type(const JsonElement& meta) {
   return type;
 }
 
+// None where they are not recorded, or depend on data.
+std::optional<std::vector<int64_t>> ExportReader::recorded_strides(const Scope& scope, std::string_view name) {
+  const Named* found = scope.names.find(name);
+  JsonElement list;
+  if (found == nullptr || !found->tensor || !find(object_of(*found->tensor, "its entry"), "strides", list))
+    return std::nullopt;
+  std::vector<int64_t> strides;
+  JsonArray items;
+  if (list.get_array().get(items) != simdjson::SUCCESS || items.size() > max_dimensions) return std::nullopt;
+  for (const JsonElement item : items) {
+    const auto stride = sym_int(item, "a stride");
+    if (!stride || *stride < 0 || *stride > max_elements) return std::nullopt;
+    strides.push_back(*stride);
+  }
+  return strides;
+}
+
 // What memory holds must not have more bytes here than it has there.
 void ExportReader::require_own_width(const Scope& scope, std::string_view name) {
   const Named* found = scope.names.find(name);
@@ -184,7 +201,12 @@ graph::ValueId ExportReader::define(Scope& scope, std::string_view name, std::op
   Named& named = scope.names[name];
   if (named.value != graph::no_value)
     fail(ErrorCode::name, fmt::format("'{}' is defined twice", name), "the graph must define every value once");
-  return named.value = graph_.add_value(std::string(name), std::move(type));
+  named.value = graph_.add_value(std::string(name), std::move(type));
+  graph::Value& value = graph_.values[named.value];
+  if (auto strides = recorded_strides(scope, name);
+      value.type && strides && strides->size() == value.type->shape.size())
+    value.strides = std::move(strides);
+  return named.value;
 }
 
 graph::ValueId ExportReader::find_value(const Scope& scope, std::string_view name) {

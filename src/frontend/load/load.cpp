@@ -24,6 +24,21 @@ std::string stem(std::string_view path) {
 // Programs are the members with a graph_module, or StableHLO text.
 bool is_program_key(std::string_view key) { return key == "training" || key == "core" || key == "stablehlo"; }
 
+// An entry is called by its problem, else its name, else its id: a string, or an integer.
+void name_entry(CorpusEntry& entry, std::string_view key, const JsonElement& value, int& rank) {
+  const int own = key == "problem" ? 3 : key == "name" ? 2 : key == "id" ? 1 : 0;
+  std::string_view text;
+  int64_t number = 0;
+  if (own <= rank) return;
+  if (value.get(text) == simdjson::SUCCESS)
+    entry.name = std::string(text);
+  else if (value.get(number) == simdjson::SUCCESS)
+    entry.name = fmt::format("{}", number);
+  else
+    return;
+  rank = own;
+}
+
 enum class Kind : uint8_t { none, archive, stablehlo, fx_text, program_json };
 
 // The one place that tells front ends apart.
@@ -77,6 +92,7 @@ Status for_each_program(const std::string& path, ExportForm form,
     CorpusEntry e;
     e.line = number;
     e.name = fmt::format("line {}", number);
+    int rank = 0;
     JsonObject o;
     const auto root = parse_json(parser, line);
     if (!root.ok() || root->get(o) != simdjson::SUCCESS) {
@@ -90,8 +106,7 @@ Status for_each_program(const std::string& path, ExportForm form,
       if (is_program_key(key)) continue;
       if (!e.carried.empty()) e.carried += ',';
       e.carried += fmt::format("{}:{}", json_string(key), simdjson::minify(value));
-      if ((key == "problem" || key == "name" || key == "id") && value.get(text) == simdjson::SUCCESS)
-        e.name = std::string(text);
+      name_entry(e, key, value, rank);
     }
     return entry(e);
   }));

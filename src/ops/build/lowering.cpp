@@ -32,7 +32,7 @@ SymbolicTensor Lowering::fresh(DType dtype, Shape shape) {
   product(shape);
   const ArrayId array = program_.add_array("", dtype, shape);
   storages_.push_back({array});
-  return {uint32_t(storages_.size() - 1), none, dtype, std::move(shape)};
+  return {uint32_t(storages_.size() - 1), none, dtype, std::move(shape), {}};
 }
 
 SymbolicTensor Lowering::input(std::string name, DType dtype, Shape shape) {
@@ -45,16 +45,16 @@ SymbolicTensor Lowering::input(std::string name, DType dtype, Shape shape) {
 
 ArrayId Lowering::array_of(const SymbolicTensor& tensor) {
   const ArrayId base = storages_[tensor.storage].array;
-  if (tensor.view == none) return base;
-  NamedView& named = named_views_[uint64_t(tensor.storage) << 32 | tensor.view];
-  if (named.base == base && named.array != none) return named.array;
+  if (shows_all(tensor)) return base;
+  const std::array<uint32_t, 3> key = {base, storages_[tensor.storage].root, tensor.view};
+  if (const auto named = named_views_.find(key); named != named_views_.end()) return named->second;
   loops::Compute compute;
   compute.is_view = true;
   const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(tensor.shape, IndexKind::parallel, compute.loops);
   std::vector<Sum> coordinates;
   for (const Subscript& ix : index) coordinates.push_back(ix.sum);
-  const std::vector<Sum> own = coordinates, viewed = through_view(tensor.view, std::move(coordinates));
+  const std::vector<Sum> own = coordinates, viewed = stored_coordinates(tensor, index);
   if (viewed == own && program_.arrays[base].shape == tensor.shape) return base;  // views that undo each other
   std::vector<ExprId> subscripts;
   for (const Sum& sum : viewed) subscripts.push_back(algebra_.emit(program_, sum));
@@ -63,22 +63,24 @@ ArrayId Lowering::array_of(const SymbolicTensor& tensor) {
   const ArrayId result = compute.result;
   push({std::move(compute)});
   // A view made inside a repeat block is not visible outside of it.
-  if (repeat_depth_ == 0) named_views_[uint64_t(tensor.storage) << 32 | tensor.view] = {base, result};
+  if (repeat_depth_ == 0) named_views_.emplace(key, result);
   return result;
 }
 
 void Lowering::write(const SymbolicTensor& target, const SymbolicTensor& value) {
   require(target.shape == value.shape || broadcast(target.shape, value.shape) == target.shape,
           "a value that is written does not fit the tensor");
-  if (target.view == none) {
+  if (shows_all(target) || target.view == storages_[target.storage].own) {
     const SymbolicTensor whole =
-        value.shape == target.shape && value.view == none && value.dtype == target.dtype &&
+        value.shape == target.shape && shows_all(value) && value.dtype == target.dtype &&
                 value.storage != target.storage
             ? value
             : map(target.dtype, target.shape, [&](const Indices& i) { return read_broadcast(value, i); });
     storages_[target.storage].array = storages_[whole.storage].array;
+    storages_[target.storage].root = target.view;
     return;
   }
+  own_array(target.storage, target.dtype);
   // scatter set into the storage, at the places that the view shows
   const ArrayId base = storages_[target.storage].array;
   loops::Scatter scatter;
@@ -86,10 +88,7 @@ void Lowering::write(const SymbolicTensor& target, const SymbolicTensor& value) 
   scatter.init_array = base;
   const IndexAlgebra::Scope scope(algebra_);
   const Indices index = new_indices(target.shape, IndexKind::parallel, scatter.domain);
-  std::vector<Sum> coordinates;
-  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
-  for (const Sum& sum : through_view(target.view, std::move(coordinates)))
-    scatter.target.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : stored_coordinates(target, index)) scatter.target.push_back(algebra_.emit(program_, sum));
   scatter.body = convert(read_broadcast(value, index), target.dtype).id;
   scatter.result = program_.add_array("", target.dtype, program_.arrays[base].shape);
   storages_[target.storage].array = scatter.result;
@@ -124,7 +123,7 @@ void Lowering::end_group() {
 void Lowering::name_arrays(size_t first, std::string_view node,
                            const std::vector<std::pair<SymbolicTensor, std::string>>& results) {
   for (const auto& [tensor, name] : results) {
-    if (tensor.view != none) continue;
+    if (!shows_all(tensor)) continue;
     loops::Array& array = program_.arrays[storages_[tensor.storage].array];
     if (array.name.empty()) array.name = unique_name(name);
   }
@@ -304,11 +303,11 @@ std::vector<SymbolicTensor> Lowering::repeat(
 
 void Lowering::know(const SymbolicTensor& fresh, Formula formula) {
   LL_CHECK(fresh.view == none);
-  formulas_.insert_or_assign(fresh.storage, std::move(formula));
+  formulas_.insert_or_assign(storages_[fresh.storage].array, std::move(formula));
 }
 
 const Formula* Lowering::formula_of(const SymbolicTensor& tensor) const {
-  const auto found = formulas_.find(tensor.storage);
+  const auto found = formulas_.find(storages_[tensor.storage].array);
   return found == formulas_.end() ? nullptr : &found->second;
 }
 
@@ -325,11 +324,8 @@ std::optional<int64_t> Lowering::known_constant(const SymbolicTensor& tensor) {
 }
 
 Indices Lowering::stored_indices(const SymbolicTensor& tensor, const Indices& index) {
-  std::vector<Sum> coordinates;
-  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
-  if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
   Indices stored;
-  for (Sum& sum : coordinates) stored.push_back({this, std::move(sum)});
+  for (Sum& sum : stored_coordinates(tensor, index)) stored.push_back({this, std::move(sum)});
   return stored;
 }
 
@@ -347,11 +343,8 @@ Scalar Lowering::read(const SymbolicTensor& tensor, const Indices& index) {
 }
 
 Scalar Lowering::read_stored(const SymbolicTensor& tensor, const Indices& index) {
-  std::vector<Sum> coordinates;
-  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
-  if (tensor.view != none) coordinates = through_view(tensor.view, std::move(coordinates));
   std::vector<ExprId> subscripts;
-  for (const Sum& sum : coordinates) subscripts.push_back(algebra_.emit(program_, sum));
+  for (const Sum& sum : stored_coordinates(tensor, index)) subscripts.push_back(algebra_.emit(program_, sum));
   return {this, program_.read(storages_[tensor.storage].array, subscripts), compute_type(tensor.dtype), false};
 }
 

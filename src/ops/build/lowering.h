@@ -6,7 +6,9 @@
 // May use: base, graph, loops/ir.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +20,7 @@
 #include "base/error.h"
 #include "loops/ir/program.h"
 #include "ops/build/index_algebra.h"
+#include "ops/build/strides.h"
 
 namespace lightline::ops {
 
@@ -60,8 +63,10 @@ struct SymbolicTensor {
   uint32_t view = loops::none;  // into Lowering's views; none: the storage as it is
   DType dtype = DType::f32;
   Shape shape;
+  Shape strides = {};  // that PyTorch would give it; empty: row-major
   int64_t rank() const { return int64_t(shape.size()); }
   int64_t size() const;
+  Layout layout() const { return {shape, strides}; }
 };
 
 // What every element of a tensor is, as an expression in its indices that reads nothing: a constant, an iota, the
@@ -133,8 +138,9 @@ class Lowering {
 
   // ---- views: no statement, no memory ----
   SymbolicTensor view(const SymbolicTensor& base, Shape shape,
-                      std::vector<AffineRow> rows);                 // one row per dimension of `base`
-  SymbolicTensor reshape(const SymbolicTensor& base, Shape shape);  // same number of elements, row-major
+                      std::vector<AffineRow> rows);  // one row per dimension of `base`
+  // The same number of elements, row-major; a snapshot where PyTorch has to copy.
+  SymbolicTensor reshape(const SymbolicTensor& base, Shape shape);
   SymbolicTensor permute(const SymbolicTensor& base, const std::vector<int64_t>& order);
   SymbolicTensor transpose(const SymbolicTensor& base, int64_t a, int64_t b);
   SymbolicTensor slice(const SymbolicTensor& base, int64_t dim, int64_t start, int64_t length,
@@ -149,6 +155,16 @@ class Lowering {
   SymbolicTensor squeeze(const SymbolicTensor& base, int64_t dim);
   SymbolicTensor whole(const SymbolicTensor& tensor) const;  // the storage that a tensor shows, as it is
   int64_t storage_offset(const SymbolicTensor& tensor);      // row-major place of its first element in the storage
+  SymbolicTensor memory(const SymbolicTensor& tensor);       // its storage in PyTorch's order, as one dimension
+  int64_t memory_offset(const SymbolicTensor& tensor);       // place of its first element there
+  // The elements as they are now: later writes to the one are not seen through the other. Costs nothing before one of
+  // them is written, and a copy only if the snapshot is written in part.
+  SymbolicTensor snapshot(const SymbolicTensor& tensor, Shape strides = {});
+  // The tensor with the strides that PyTorch gives it.
+  SymbolicTensor laid_out(SymbolicTensor tensor, Shape strides);
+  bool same_elements(const SymbolicTensor& a, const SymbolicTensor& b) const;  // the same places of the same array
+  bool in_same_array(const SymbolicTensor& a, const SymbolicTensor& b) const;
+  size_t storage_count() const { return storages_.size(); }  // a tensor whose storage is below is none of a new one
   SymbolicTensor cast(const SymbolicTensor& tensor, DType dtype);  // the tensor itself if it has the dtype already
   SymbolicTensor copy(const SymbolicTensor& tensor);
 
@@ -186,6 +202,10 @@ class Lowering {
  private:
   struct Storage {
     loops::ArrayId array;
+    Shape strides = {};          // of what `own` shows
+    uint32_t own = loops::none;  // the view that a snapshot was taken through: what views of the storage begin with
+    // What the array holds: `none`, or `own` once a snapshot has an array to itself.
+    uint32_t root = loops::none;
   };
   struct View {
     uint32_t parent;  // none: the storage
@@ -194,16 +214,15 @@ class Lowering {
     std::vector<AffineRow> rows;  // empty: a reshape from `from` to `to`
     int depth = 1;
   };
-  struct NamedView {
-    loops::ArrayId base = loops::none;
-    loops::ArrayId array = loops::none;
-  };
 
   SymbolicTensor fresh(DType dtype, Shape shape);
   Indices stored_indices(const SymbolicTensor& tensor, const Indices& index);
   Scalar read_stored(const SymbolicTensor& tensor, const Indices& index);
   SymbolicTensor add_view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows);
-  std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates);
+  std::vector<Sum> through_view(uint32_t view, std::vector<Sum> coordinates, uint32_t root);
+  std::vector<Sum> stored_coordinates(const SymbolicTensor& tensor, const Indices& index);
+  bool shows_all(const SymbolicTensor& tensor) const { return tensor.view == storages_[tensor.storage].root; }
+  void own_array(uint32_t storage, DType dtype);  // gives a snapshot an array to itself
   void push(loops::Statement statement);
   // Adds a statement whose one result is a new tensor.
   template <class Node>
@@ -223,8 +242,8 @@ class Lowering {
   IndexAlgebra algebra_;
   std::vector<Storage> storages_;
   std::vector<View> views_;
-  std::unordered_map<uint64_t, NamedView> named_views_;  // by storage and view
-  std::unordered_map<uint32_t, Formula> formulas_;       // by storage
+  std::map<std::array<uint32_t, 3>, loops::ArrayId> named_views_;  // by array, what it holds, and view
+  std::unordered_map<loops::ArrayId, Formula> formulas_;           // by array
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int64_t> name_counts_;  // how often a name was wished for again
   uint32_t group_ = loops::none;

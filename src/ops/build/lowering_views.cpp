@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "ops/build/lowering.h"
@@ -50,8 +51,8 @@ std::vector<Sum> reshaped(IndexAlgebra& algebra, const Shape& from, const Shape&
 
 }  // namespace
 
-std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coordinates) {
-  while (view_id != none) {
+std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coordinates, uint32_t root) {
+  while (view_id != root) {
     const View& view = views_[view_id];
     if (view.rows.empty() && !(view.from.empty() && view.to.empty())) {
       coordinates = view.from.empty() ? std::vector<Sum>{} : reshaped(algebra_, view.from, view.to, coordinates);
@@ -71,33 +72,59 @@ std::vector<Sum> Lowering::through_view(uint32_t view_id, std::vector<Sum> coord
   return coordinates;
 }
 
+std::vector<Sum> Lowering::stored_coordinates(const SymbolicTensor& tensor, const Indices& index) {
+  std::vector<Sum> coordinates;
+  for (const Subscript& ix : index) coordinates.push_back(ix.sum);
+  return through_view(tensor.view, std::move(coordinates), storages_[tensor.storage].root);
+}
+
 SymbolicTensor Lowering::add_view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows) {
   SymbolicTensor from = base;
   if (base.view != none && views_[base.view].depth >= max_view_depth) {
     // A very long chain gets a name, so that later reads need not walk all of it.
     storages_.push_back({array_of(base)});
-    from = {uint32_t(storages_.size() - 1), none, base.dtype, base.shape};
+    from = {uint32_t(storages_.size() - 1), none, base.dtype, base.shape, {}};
   }
   const int depth = from.view == none ? 1 : views_[from.view].depth + 1;
   views_.push_back({from.view, from.shape, shape, std::move(rows), depth});
-  return {from.storage, uint32_t(views_.size() - 1), from.dtype, std::move(shape)};
+  return {from.storage, uint32_t(views_.size() - 1), from.dtype, std::move(shape), {}};
 }
+
+namespace {
+
+Shape viewed_strides(const SymbolicTensor& base, const Shape& shape, const std::vector<AffineRow>& rows) {
+  const Shape from = base.strides.empty() ? row_major_strides(base.shape) : base.strides;
+  Shape strides(shape.size(), 0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (const auto& [coordinate, coefficient] : rows[i].terms) strides[size_t(coordinate)] += coefficient * from[i];
+  return simplified_strides(shape, std::move(strides));
+}
+
+}  // namespace
 
 SymbolicTensor Lowering::view(const SymbolicTensor& base, Shape shape, std::vector<AffineRow> rows) {
   require(rows.size() == base.shape.size(), "a view has one row per dimension of its base");
   if (base.shape.empty()) {
     // Every coordinate shows the one element: a reshape from nothing.
     if (shape.empty()) return base;
-    return add_view(base, std::move(shape), {});
+    SymbolicTensor result = add_view(base, std::move(shape), {});
+    result.strides = simplified_strides(result.shape, Shape(result.shape.size(), 0));
+    return result;
   }
-  return add_view(base, std::move(shape), std::move(rows));
+  Shape strides = viewed_strides(base, shape, rows);
+  SymbolicTensor result = add_view(base, std::move(shape), std::move(rows));
+  result.strides = std::move(strides);
+  return result;
 }
 
 SymbolicTensor Lowering::reshape(const SymbolicTensor& base, Shape shape) {
   if (base.shape == shape) return base;
   require(product(shape) == base.size(),
           fmt::format("a tensor of shape {} can not be reshaped to {}", to_string(base.shape), to_string(shape)));
-  return add_view(base, std::move(shape), {});
+  std::optional<Shape> strides = reshaped_strides(base.layout(), shape);
+  SymbolicTensor result = add_view(strides ? base : snapshot(base), std::move(shape), {});
+  if (strides) result.strides = *std::move(strides);
+  return result;
 }
 
 SymbolicTensor Lowering::permute(const SymbolicTensor& base, const std::vector<int64_t>& order) {
@@ -204,22 +231,81 @@ SymbolicTensor Lowering::squeeze(const SymbolicTensor& base, int64_t dim) {
 }
 
 SymbolicTensor Lowering::whole(const SymbolicTensor& tensor) const {
-  const loops::Array& array = program_.arrays[storages_[tensor.storage].array];
-  return {tensor.storage, none, array.dtype, array.shape};
+  const Storage& storage = storages_[tensor.storage];
+  const loops::Array& array = program_.arrays[storage.array];
+  return {tensor.storage, storage.root, array.dtype, array.shape, {}};
 }
 
 int64_t Lowering::storage_offset(const SymbolicTensor& tensor) {
   const Shape& shape = program_.arrays[storages_[tensor.storage].array].shape;
   const IndexAlgebra::Scope scope(algebra_);
-  const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()));
+  const std::vector<Sum> first = stored_coordinates(tensor, Indices(tensor.shape.size()));
   int64_t offset = 0;
   for (size_t i = 0; i < first.size(); ++i) offset = offset * shape[i] + first[i].constant;
   return offset;
 }
 
+// ---- memory as PyTorch lays it out ----
+
+SymbolicTensor Lowering::snapshot(const SymbolicTensor& tensor, Shape strides) {
+  const Storage from = storages_[tensor.storage];
+  storages_.push_back({from.array, strides, tensor.view, from.root});
+  return {uint32_t(storages_.size() - 1), tensor.view, tensor.dtype, tensor.shape, std::move(strides)};
+}
+
+SymbolicTensor Lowering::laid_out(SymbolicTensor tensor, Shape strides) {
+  tensor.strides = simplified_strides(tensor.shape, std::move(strides));
+  if (Storage& storage = storages_[tensor.storage]; storage.own == tensor.view) storage.strides = tensor.strides;
+  return tensor;
+}
+
+bool Lowering::in_same_array(const SymbolicTensor& a, const SymbolicTensor& b) const {
+  return storages_[a.storage].array == storages_[b.storage].array;
+}
+
+bool Lowering::same_elements(const SymbolicTensor& a, const SymbolicTensor& b) const {
+  return in_same_array(a, b) && storages_[a.storage].root == storages_[b.storage].root && a.view == b.view;
+}
+
+SymbolicTensor Lowering::memory(const SymbolicTensor& tensor) {
+  const Storage& storage = storages_[tensor.storage];
+  const Shape& shape = storage.own == none ? program_.arrays[storage.array].shape : views_[storage.own].to;
+  SymbolicTensor all{tensor.storage, storage.own, tensor.dtype, shape, storage.strides};
+  if (!all.strides.empty() && is_dense(all.layout())) {
+    std::vector<int64_t> order(all.shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](int64_t dim) { return std::pair(all.strides[size_t(dim)], all.shape[size_t(dim)]); });
+    all = permute(all, order);
+  }
+  all.strides.clear();
+  return reshape(all, {all.size()});
+}
+
+int64_t Lowering::memory_offset(const SymbolicTensor& tensor) {
+  const Storage& storage = storages_[tensor.storage];
+  const Shape& shape = storage.own == none ? program_.arrays[storage.array].shape : views_[storage.own].to;
+  const IndexAlgebra::Scope scope(algebra_);
+  const std::vector<Sum> first = through_view(tensor.view, std::vector<Sum>(tensor.shape.size()), storage.own);
+  const Shape strides =
+      is_dense({shape, storage.strides}) && !storage.strides.empty() ? storage.strides : row_major_strides(shape);
+  int64_t offset = 0;
+  for (size_t i = 0; i < first.size(); ++i) offset += first[i].constant * strides[i];
+  return offset;
+}
+
+void Lowering::own_array(uint32_t storage, DType dtype) {
+  const uint32_t own = storages_[storage].own;
+  if (own == storages_[storage].root) return;
+  const SymbolicTensor fresh = copy({storage, own, dtype, views_[own].to, {}});
+  storages_[storage].array = storages_[fresh.storage].array;
+  storages_[storage].root = own;
+}
+
 SymbolicTensor Lowering::cast(const SymbolicTensor& tensor, DType dtype) {
   if (tensor.dtype == dtype) return tensor;
-  return map(dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
+  const SymbolicTensor result = map(dtype, tensor.shape, [&](const Indices& i) { return read(tensor, i); });
+  return laid_out(result, elementwise_strides(tensor.shape, {tensor.layout()}));
 }
 
 SymbolicTensor Lowering::copy(const SymbolicTensor& tensor) {

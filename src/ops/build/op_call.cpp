@@ -236,6 +236,11 @@ std::optional<TensorType> OpCall::recorded(size_t i) const {
   return graph_.values[node_.results[i]].type;
 }
 
+std::optional<Shape> OpCall::recorded_strides(size_t i) const {
+  if (i >= node_.results.size() || node_.results[i] == graph::no_value) return std::nullopt;
+  return graph_.values[node_.results[i]].strides;
+}
+
 std::vector<SymbolicTensor> OpCall::lower_subgraph(std::string_view name, const std::vector<SymbolicTensor>& inputs) {
   const Argument* value = argument(name);
   const auto* ref = value ? std::get_if<graph::SubgraphRef>(value) : nullptr;
@@ -265,12 +270,18 @@ Scalar OpCall::read_as(const Operand& operand, const Indices& index, DType dtype
 SymbolicTensor OpCall::elementwise(const std::vector<Operand>& operands, DType compute, DType result,
                                    const ElementBody& body) {
   Shape shape;
-  for (const Operand& operand : operands) shape = broadcast(shape, operand.shape());
-  return lowering_.map(result, std::move(shape), [&](const Indices& index) {
+  std::vector<Layout> layouts;
+  for (const Operand& operand : operands) {
+    shape = broadcast(shape, operand.shape());
+    if (operand.tensor) layouts.push_back(operand.tensor->layout());
+  }
+  Shape strides = elementwise_strides(shape, layouts);
+  const SymbolicTensor tensor = lowering_.map(result, std::move(shape), [&](const Indices& index) {
     std::vector<Scalar> values;
     for (const Operand& operand : operands) values.push_back(read_as(operand, index, compute));
     return body(values);
   });
+  return lowering_.laid_out(tensor, std::move(strides));
 }
 
 }  // namespace lightline::ops

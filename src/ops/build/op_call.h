@@ -73,8 +73,9 @@ class OpCall {
   std::vector<double> numbers(std::string_view name, std::vector<double> fallback) const;
   // Whether anything takes result `i`.
   bool is_used(size_t i) const { return i < node().results.size() && node().results[i] != graph::no_value; }
-  // Recorded type of result `i`, where the source says it.
+  // Recorded type and strides of result `i`, where the source says them.
   std::optional<TensorType> recorded(size_t i) const;
+  std::optional<Shape> recorded_strides(size_t i) const;
 
   // Runs the graph that an argument names on the given tensors and gives its results.
   std::vector<SymbolicTensor> lower_subgraph(std::string_view name, const std::vector<SymbolicTensor>& inputs);

@@ -27,6 +27,15 @@ bool any_not_executable(std::span<const loops::Statement> statements) {
   return found;
 }
 
+// Whether results of the operator may be their operand in PyTorch too. What else gives its operand back, because
+// nothing is to be done, makes a copy there.
+bool may_show_operand(const Operator& op, std::string_view target) {
+  if (op.family == "views") return target.find("_copy") == std::string_view::npos;
+  if (op.family == "conversion") return op.name != "copy";
+  return op.family == "higher-order" || op.family == "StableHLO" || op.name == "conj" || op.name == "real" ||
+         op.name.find("dropout") != std::string::npos;
+}
+
 // The nodes of one graph, which may be the body of a higher-order operator of another one.
 class NodeLowering {
  public:
@@ -70,10 +79,10 @@ class NodeLowering {
       call.lower_graph = [this](const graph::Graph& body, const std::vector<SymbolicTensor>& inputs) {
         return lower_body(body, inputs);
       };
-      match.op->define(call);
-      results = std::move(call.results);
+      results = define(*match.op, match.in_place, call);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
       if (match.in_place && !results.empty() && results[0]) write_first_argument(node, *results[0], results);
+      if (node.target.ends_with(".out")) write_out(node, results);
       if (role_ == Role::program && any_not_executable(std::span(out_.program.statements).subspan(first_statement)))
         ++out_.not_executable[node.target];
       else
@@ -101,14 +110,22 @@ class NodeLowering {
     const Registry::Match match = all_operators().find(node.target);
     if (!match.op) return {lower_untyped_opaque(node), false};
     OpCall call(all_operators(), lowering_, graph_, node, match.op->parameters, values);
-    match.op->define(call);
-    PythonLowering::Applied applied{std::move(call.results), match.op->returns_list};
-    for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
     const bool in_place = match.in_place || call.flag("inplace", false);
+    PythonLowering::Applied applied{define(*match.op, in_place, call), match.op->returns_list};
+    for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
     if (in_place && !applied.results.empty() && applied.results[0])
       write_first_argument(node, *applied.results[0], applied.results);
     ++out_.calls[match.op->name];
     return applied;
+  }
+
+  std::vector<std::optional<SymbolicTensor>> define(const Operator& op, bool in_place, OpCall& call) {
+    const size_t before = lowering_.storage_count();
+    op.define(call);
+    if (in_place || may_show_operand(op, call.node().target)) return std::move(call.results);
+    for (auto& result : call.results)
+      if (result && result->storage < before) result = lowering_.snapshot(*result);
+    return std::move(call.results);
   }
 
   // The type of the result is not recorded: it is taken to be that of the first operand.
@@ -148,6 +165,18 @@ class NodeLowering {
     const bool unchanged = target.storage == value.storage && target.view == value.view;
     if (!unchanged) lowering_.write(target, value);
     results[0] = target;
+  }
+
+  // aten.add.out(x, y, out=z): z takes the result and is it.
+  void write_out(const graph::Node& node, std::vector<std::optional<SymbolicTensor>>& results) {
+    for (const graph::NamedArgument& argument : node.arguments) {
+      const auto* ref = argument.name == "out" ? std::get_if<graph::ValueRef>(&argument.value) : nullptr;
+      if (!ref || !values[ref->id] || results.size() != 1 || !results[0]) continue;
+      const SymbolicTensor out = *values[ref->id];
+      if (out.shape != results[0]->shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
+      lowering_.write(out, *results[0]);
+      results[0] = out;
+    }
   }
 
   std::vector<std::optional<SymbolicTensor>> lower_opaque(const graph::Node& node) {
@@ -198,6 +227,7 @@ class NodeLowering {
       if (value.type && *value.type != found)
         fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, to_string(*value.type),
                          to_string(found)));
+      if (value.strides) results[i] = lowering_.laid_out(*std::move(results[i]), *value.strides);
       named.emplace_back(*results[i], value.name);
       values[id] = std::move(results[i]);
     }
@@ -280,7 +310,8 @@ class GraphLowering {
         }
       }
       if (!value.type) fail(fmt::format("the input '{}' has no recorded type", value.name), ErrorCode::unsupported);
-      nodes_.values[input.value] = lowering_.input(value.name, value.type->dtype, value.type->shape);
+      nodes_.values[input.value] = lowering_.laid_out(lowering_.input(value.name, value.type->dtype, value.type->shape),
+                                                      value.strides.value_or(Shape{}));
       out_.inputs.push_back(uint32_t(i));
       if (input.known && nodes_.python) nodes_.python->know(*nodes_.values[input.value], *input.known);
     }

@@ -1,8 +1,7 @@
 // Graph to loops: every node through its operator's one definition.
 //
 // Room ops/lower: a graph into loops, node by node, each through its operator's one definition.
-// May use: base, graph, loops/ir, loops/opaque, loops/interpret, ops/build, ops/library, ops/stablehlo,
-//   ops/catalogue, ops/python.
+// May use: base, graph, loops/ir, ops/build, ops/catalogue, ops/python.
 #pragma once
 
 #include <map>

@@ -63,6 +63,8 @@ void to(PyCall& call) {
       plain.set("dtype", argument.value);
     else if (argument.name == "copy")
       plain.set("copy", argument.value);
+    else if (argument.name == "memory_format")
+      plain.set("memory_format", argument.value);
   }
   const PyValue *positional = call.at(3), *kind = call.at(1);  // non_blocking stands before copy
   if (positional && positional->integer() && !call.named("copy") && kind && !kind->is_none())
@@ -380,8 +382,12 @@ void normalise_call(PyCall& call) {
     if (argument.name == "axis") argument.name = "dim";
     if (argument.name == "keepdims") argument.name = "keepdim";
   }
-  drop(call, {"out", "device", "layout", "pin_memory", "requires_grad", "generator", "memory_format", "non_blocking",
-              "_stacklevel", "names"});
+  drop(call,
+       {"out", "device", "layout", "pin_memory", "requires_grad", "generator", "non_blocking", "_stacklevel", "names"});
+  // with contiguous_format, preserve_format or None nothing is said that is not the operator's own
+  if (const PyValue* format = call.named("memory_format");
+      format && !(format->text() && format->text()->find("last") != std::string::npos))
+    drop(call, {"memory_format"});
   const size_t dot = call.target.rfind('.');
   const auto form = call_rewrites().find(std::string_view(call.target).substr(dot == std::string::npos ? 0 : dot + 1));
   if (form != call_rewrites().end()) form->second(call);

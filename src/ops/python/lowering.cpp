@@ -6,7 +6,6 @@
 
 #include "ops/build/op_call.h"
 #include "ops/catalogue/catalogue.h"
-#include "ops/python/aliases.h"
 
 namespace lightline::ops {
 
@@ -14,14 +13,12 @@ using graph::Argument;
 
 PythonLowering::PythonLowering(const graph::Graph& graph, Lowering& lowering, Values& values,
                                std::vector<std::string>& assumptions, Apply apply, Count count)
-    : graph_(graph),
-      lowering_(lowering),
+    : lowering_(lowering),
       values_(values),
       assumptions_(assumptions),
       apply_(std::move(apply)),
       count_(std::move(count)),
-      python_(graph.values.size()),
-      copies_(copying_nodes(graph)) {}
+      python_(graph.values.size()) {}
 
 void PythonLowering::know(const SymbolicTensor& input, const lightline::Tensor& content) {
   known_[lowering_.array_of(input)] = &content;
@@ -30,8 +27,6 @@ void PythonLowering::know(const SymbolicTensor& input, const lightline::Tensor& 
 void PythonLowering::lower(const graph::Node& node) {
   PyValue result = evaluate(resolve(node));
   if (node.results.empty()) return;
-  if (result.is_tensor() && copies_[size_t(&node - graph_.nodes.data())])
-    result.tensor = lowering_.copy(*result.tensor);
   if (result.is_tensor() && result.levels.empty())
     values_[node.results[0]] = std::move(result.tensor);
   else
@@ -156,6 +151,13 @@ void cast_arguments(Lowering& lowering, PyCall& call, DType dtype) {
   for (PyCall::Argument& argument : call.arguments) cast(argument.value);
 }
 
+// torch.add(x, y, out=z): z takes the result and is it.
+SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result) {
+  if (out.shape != result.shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
+  lowering.write(out, result);
+  return out;
+}
+
 DType widest_float(const PyCall& call) {
   std::vector<Operand> operands;
   const std::function<void(const PyValue&)> collect = [&](const PyValue& value) {
@@ -183,6 +185,9 @@ void PythonLowering::fold_sizes(PyCall& call) {
 }
 
 PyValue PythonLowering::apply_operator(PyCall call) {
+  const PyValue* given = call.named("out");
+  const std::optional<SymbolicTensor> out = given && given->is_tensor() ? given->tensor : std::nullopt;
+  if (given && given->is_sequence()) fail("several tensors are given by out=", ErrorCode::unsupported);
   normalise_call(call);
   fold_sizes(call);
   switch (autocast_.active() ? autocast_.policy(stem_of(call.target)) : Autocast::Policy::none) {
@@ -201,6 +206,8 @@ PyValue PythonLowering::apply_operator(PyCall call) {
     node.arguments.push_back({argument.name, argument_of(argument.value)});
   Applied applied = apply_(node);
   values_.resize(room);
+  if (out && applied.results.size() == 1 && applied.results[0])
+    applied.results[0] = write_out(lowering_, *out, *applied.results[0]);
   std::vector<PyValue> results;
   for (std::optional<SymbolicTensor>& result : applied.results) {
     results.push_back(result ? PyValue::of(*std::move(result)) : PyValue());

@@ -1,9 +1,8 @@
 // Lowering of graphs from Python source: numbers, tuples and shapes are computed here and now, calls in the many ways
 // that PyTorch spells them become calls of the registry's operators.
 //
-// Room ops/python: what GraphNet programs need beside operators: Python values, indexing, autocast, vmap, aliases.
-// May use: base, graph, loops/ir, loops/opaque, loops/interpret, ops/build, ops/library, ops/stablehlo,
-//   ops/catalogue.
+// Room ops/python: what GraphNet programs need beside operators: Python values, indexing, autocast, vmap.
+// May use: base, graph, loops/ir, loops/interpret, ops/build, ops/catalogue.
 #pragma once
 
 #include <deque>
@@ -114,14 +113,12 @@ class PythonLowering {
   std::optional<PyValue> remove_batch_dim(const PyCall& call);
   std::vector<int64_t> align_levels(PyCall& call);
 
-  const graph::Graph& graph_;
   Lowering& lowering_;
   Values& values_;
   std::vector<std::string>& assumptions_;
   Apply apply_;
   Count count_;
   std::vector<std::optional<PyValue>> python_;  // values that are not tensors
-  std::vector<bool> copies_;                    // by node, see aliases.h
   KnownArrays known_;
   std::unordered_set<loops::ArrayId> unknown_;  // arrays whose values could not be found
   size_t searched_ = 0;                         // statements and expressions, over all attempts

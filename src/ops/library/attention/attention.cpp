@@ -211,7 +211,11 @@ void give_rest(OpCall& c, const AttentionInputs& inputs) {
 void scaled_dot_product_attention(OpCall& c) {
   const AttentionInputs inputs = inputs_of(c, "attn_mask");
   require(!(inputs.mask && inputs.causal), "an attention has a mask or is causal, not both");
-  c.add_result(attend(c.lowering(), inputs).out);
+  const SymbolicTensor out = attend(c.lowering(), inputs).out;
+  if (out.rank() != 4) return c.add_result(out);
+  // the kernels lay their result out by token
+  const int64_t token = out.shape[1] * out.shape[3];
+  c.add_result(c.lowering().laid_out(out, {out.shape[2] * token, out.shape[3], token, 1}));
 }
 
 void attention_math(OpCall& c) {

@@ -11,10 +11,6 @@
 namespace lightline::ops {
 namespace {
 
-bool same_tensor(const SymbolicTensor& a, const SymbolicTensor& b) {
-  return a.storage == b.storage && a.view == b.view;
-}
-
 std::optional<SymbolicTensor> part_of(Lowering& l, const std::optional<SymbolicTensor>& packed, int64_t first,
                                       int64_t count) {
   if (!packed) return std::nullopt;
@@ -28,7 +24,7 @@ std::vector<SymbolicTensor> project(Lowering& l, const std::vector<SymbolicTenso
   std::vector<SymbolicTensor> projected;
   for (size_t first = 0; first < 3;) {
     size_t end = first + 1;
-    while (end < 3 && same_tensor(inputs[end], inputs[first])) ++end;
+    while (end < 3 && l.same_elements(inputs[end], inputs[first])) ++end;
     const int64_t count = int64_t(end - first) * features;
     const SymbolicTensor joint = linear(l, inputs[first], l.slice(weight, 0, int64_t(first) * features, count),
                                         part_of(l, bias, int64_t(first) * features, count));
@@ -213,7 +209,7 @@ void multi_head_attention_forward(OpCall& c) {
   const std::vector<SymbolicTensor> given = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     require(inputs[i].rank() == (single ? 2 : 3), "multi-head attention needs inputs [rows, batch, features]");
-    if (i > 0 && same_tensor(given[i], given[i - 1]))
+    if (i > 0 && l.same_elements(given[i], given[i - 1]))
       inputs[i] = inputs[i - 1];
     else
       inputs[i] = single ? l.unsqueeze(inputs[i], 0) : l.transpose(inputs[i], 0, 1);

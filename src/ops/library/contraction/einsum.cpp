@@ -345,7 +345,7 @@ void matrix_power(OpCall& c) {
     n >>= 1;
     if (n == 0) break;
   }
-  c.add_result(result->storage == c.tensor("self").storage ? l.copy(*result) : *result);
+  c.add_result(l.in_same_array(*result, c.tensor("self")) ? l.copy(*result) : *result);
 }
 
 }  // namespace

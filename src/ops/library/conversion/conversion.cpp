@@ -12,17 +12,32 @@ SymbolicTensor converted(Lowering& l, const SymbolicTensor& x, DType dtype) {
   return l.map(dtype, x.shape, [&](const Indices& i) { return l.call(Function::real, l.read(x, i)); });
 }
 
+bool asks_for_channels_last(const OpCall& c) {
+  return c.text("memory_format", "").find("channels_last") != std::string::npos;
+}
+
+// A copy with the elements in the same order in memory, if no other is asked for.
+SymbolicTensor cloned(OpCall& c, const SymbolicTensor& x) {
+  return c.lowering().laid_out(c.lowering().copy(x), asks_for_channels_last(c)
+                                                         ? channels_last_strides(x.shape)
+                                                         : elementwise_strides(x.shape, {x.layout()}));
+}
+
 void define_to(OpCall& c) {
   const SymbolicTensor x = c.tensor("self");
   DType dtype = c.dtype("dtype", x.dtype);
   if (const auto other = c.tensor_if("other")) dtype = other->dtype;
-  c.add_result(dtype == x.dtype && c.flag("copy", false) ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
+  if (dtype == x.dtype && c.flag("copy", false)) return c.add_result(cloned(c, x));
+  const SymbolicTensor result = converted(c.lowering(), x, dtype);
+  if (!asks_for_channels_last(c)) return c.add_result(result);
+  const Shape strides = channels_last_strides(x.shape);
+  c.add_result(result.strides == strides ? result : c.lowering().snapshot(result, strides));
 }
 
 void define_to_copy(OpCall& c) {
   const SymbolicTensor x = c.tensor("self");
   const DType dtype = c.dtype("dtype", x.dtype);
-  c.add_result(dtype == x.dtype ? c.lowering().copy(x) : converted(c.lowering(), x, dtype));
+  c.add_result(dtype == x.dtype ? cloned(c, x) : converted(c.lowering(), x, dtype));
 }
 
 Definition to(DType dtype) {
@@ -65,7 +80,7 @@ void register_conversion(Registry& r) {
     cast[6] = char(std::toupper(cast[6]));
     r.add(name, "self", to(dtype), {cast});
   }
-  r.add("clone", "self, memory_format", [](OpCall& c) { c.add_result(c.lowering().copy(c.tensor("self"))); },
+  r.add("clone", "self, memory_format", [](OpCall& c) { c.add_result(cloned(c, c.tensor("self"))); },
         {"lift_fresh_copy", "alias_copy", "detach_copy"});
   r.add("copy", "self, src, non_blocking", define_copy);
   r.add("view.dtype", "self, dtype", define_bitcast, {"view_copy.dtype", "view_dtype"});

@@ -136,7 +136,7 @@ void register_symbols(Registry& r) {
           give_integer(c, product(std::span(x.shape).subspan(dim + 1)));
         },
         {"stride"});
-  r.add("sym_storage_offset", "self", [](OpCall& c) { give_integer(c, c.lowering().storage_offset(c.tensor("self"))); },
+  r.add("sym_storage_offset", "self", [](OpCall& c) { give_integer(c, c.lowering().memory_offset(c.tensor("self"))); },
         {"storage_offset"});
   r.add("sym_numel", "self", [](OpCall& c) { give_integer(c, c.tensor("self").size()); }, {"numel"});
 }

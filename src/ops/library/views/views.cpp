@@ -79,9 +79,8 @@ SymbolicTensor strided(OpCall& c, const SymbolicTensor& x) {
   Lowering& l = c.lowering();
   const Shape size = c.integers("size"), stride = c.integers("stride");
   require(size.size() == stride.size(), "as_strided needs one stride per size");
-  const SymbolicTensor base = l.whole(x);
-  const SymbolicTensor flat = l.reshape(base, {base.size()});
-  AffineRow row{c.has("storage_offset") ? c.integer("storage_offset") : l.storage_offset(x), {}};
+  const SymbolicTensor flat = l.memory(x);
+  AffineRow row{c.has("storage_offset") ? c.integer("storage_offset") : l.memory_offset(x), {}};
   __int128 last = row.constant;
   bool empty = false;
   for (size_t i = 0; i < size.size(); ++i) {
@@ -91,7 +90,18 @@ SymbolicTensor strided(OpCall& c, const SymbolicTensor& x) {
     last += __int128(size[i] - 1) * stride[i];
   }
   require(empty || (row.constant >= 0 && last < flat.shape[0]), "as_strided leaves its storage");
-  return l.view(flat, size, {row});
+  SymbolicTensor result = l.view(flat, size, {row});
+  result.strides = simplified_strides(size, stride);
+  return result;
+}
+
+SymbolicTensor contiguous(OpCall& c, const SymbolicTensor& x) {
+  Lowering& l = c.lowering();
+  if (x.size() > l.whole(x).size()) return l.copy(x);  // repeats elements
+  const bool channels_last = c.text("memory_format", "").find("channels_last") != std::string::npos;
+  Shape strides = channels_last ? channels_last_strides(x.shape) : Shape{};
+  if (const auto recorded = c.recorded_strides(0)) strides = simplified_strides(x.shape, *recorded);
+  return strides == x.strides ? x : l.snapshot(x, std::move(strides));
 }
 
 namespace {
@@ -241,13 +251,6 @@ void define_broadcast_tensors(OpCall& c) {
   for (const SymbolicTensor& tensor : tensors) c.add_result(c.lowering().expand(tensor, shape));
 }
 
-// What has more elements than its storage repeats some, and is copied; memory in another order is not told apart.
-void define_contiguous(OpCall& c) {
-  const SymbolicTensor tensor = c.tensor("self");
-  const bool repeats = tensor.size() > c.lowering().whole(tensor).size();
-  c.add_result(repeats ? c.lowering().copy(tensor) : tensor);
-}
-
 void define_meshgrid(OpCall& c) {
   Lowering& l = c.lowering();
   const std::vector<SymbolicTensor> tensors = c.tensors("tensors");
@@ -275,8 +278,10 @@ void register_reshapes(Registry& r) {
   r.add("view_as", "self, other", like, {"reshape_as"});
   r.add("flatten", "self, start_dim, end_dim", define_flatten);
   r.add("unflatten", "self, dim, sizes", define_unflatten);
-  r.add("ravel", "self",
-        [](OpCall& c) { c.add_result(c.lowering().reshape(c.tensor("self"), {c.tensor("self").size()})); });
+  r.add("ravel", "self", [](OpCall& c) {
+    const SymbolicTensor x = c.tensor("self");
+    c.add_result(c.lowering().reshape(x.strides.empty() ? x : c.lowering().snapshot(x), {x.size()}));
+  });
   r.add("squeeze", "self, dim", define_squeeze, {"squeeze_copy", "squeeze_"});
   r.add("unsqueeze", "self, dim",
         [](OpCall& c) { c.add_result(c.lowering().unsqueeze(c.tensor("self"), c.integer("dim"))); },
@@ -353,7 +358,7 @@ void register_views(Registry& r) {
   r.add("unfold", "self, dimension, size, step", define_unfold, {"unfold_copy"});
   r.add("as_strided", "self, size, stride, storage_offset",
         [](OpCall& c) { c.add_result(strided(c, c.tensor("self"))); }, {"as_strided_copy", "as_strided_"});
-  r.add("contiguous", "self, memory_format", define_contiguous);
+  r.add("contiguous", "self, memory_format", [](OpCall& c) { c.add_result(contiguous(c, c.tensor("self"))); });
   r.add("detach", "self", [](OpCall& c) { c.add_result(c.tensor("self")); },
         {"alias", "lift", "lift_fresh", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
          "requires_grad_", "data"});

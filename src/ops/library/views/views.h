@@ -17,8 +17,10 @@ SliceBounds slice_bounds(OpCall& c, int64_t extent);
 Shape completed(Shape shape, int64_t count);
 
 SymbolicTensor diagonal(Lowering& l, const SymbolicTensor& x, int64_t offset, int64_t dim1, int64_t dim2);
-// What as_strided's arguments say of the storage of `x`, which is taken to be row-major.
+// What as_strided's arguments say of the memory that `x` lies in.
 SymbolicTensor strided(OpCall& c, const SymbolicTensor& x);
+// contiguous(): the tensor itself if its elements are in order already, else a copy.
+SymbolicTensor contiguous(OpCall& c, const SymbolicTensor& x);
 SymbolicTensor flipped(Lowering& l, const SymbolicTensor& x, int64_t dim);
 // At least `rank` dimensions, as atleast_1d, 2d and 3d add them.
 SymbolicTensor at_least(Lowering& l, const SymbolicTensor& x, int64_t rank);
