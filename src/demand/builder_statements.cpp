@@ -136,6 +136,7 @@ void Builder::fold(const loops::Array& declared, Cases& cases) {
     if (algebra_.reads_data(one.value) || algebra_.is_nothing(one.value)) return;
   std::vector<double> numbers(size_t(size), NAN);
   std::vector<bool> found(size_t(size), false);
+  std::set<std::pair<TermId, std::vector<int64_t>>> elements;  // different ones of formulas
   for (const Case& one : cases) {
     bool known = true;
     index::for_each_point(index::Piece{one.where.box, {}}, [&](const std::vector<int64_t>& at) {
@@ -152,15 +153,18 @@ void Builder::fold(const loops::Array& declared, Cases& cases) {
       for (size_t d = 0; d < at.size(); ++d) offset = offset * declared.shape[d] + at[d];
       numbers[size_t(offset)] = *value;
       found[size_t(offset)] = true;
+      std::vector<int64_t> places;
+      for (const Form& form : one.value.at) places.push_back(algebra_.evaluate(form, at).value_or(offset));
+      elements.emplace(one.value.term, std::move(places));
     });
     if (!known) return;
   }
   if (std::find(found.begin(), found.end(), false) != found.end()) return;
-  // Numbers that are all different, none of them zero or one, say no more than the formula.
-  constexpr int64_t most_told_apart = 48;
-  const std::set<double> different(numbers.begin(), numbers.end());
-  const bool says_more = different.contains(0) || different.contains(1) || different.contains(-1);
-  if (is_float(declared.dtype) && size > most_told_apart && int64_t(different.size()) == size && !says_more) return;
+  // Elements of formulas that differ by more than their signs, none of them zero or one, say more than their numbers:
+  // taken apart, each would be a scale by itself, and sums of products with them would be no contractions.
+  std::set<double> sizes;
+  for (const double number : numbers) sizes.insert(std::abs(number));
+  if (is_float(declared.dtype) && sizes.size() == elements.size() && !sizes.contains(0) && !sizes.contains(1)) return;
   Cases seen = seen_in(declared, [&](int64_t i) { return numbers[size_t(i)]; });
   if (!seen.empty()) {
     cases = std::move(seen);

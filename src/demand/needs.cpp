@@ -53,6 +53,7 @@ void Needs::run() {
   losses_noted_ = atoms_.losses();
   count_uses();
   find_consumers();
+  find_twins();
   find_settled_numbers();
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
@@ -182,6 +183,7 @@ void Needs::visit(TermId id) {
   for (std::vector<Region>* list : {&needed_[id], &strict_[id]}) join_if_whole(*list);
   const Term& made = term(id);
   if (tier_ == Tier::unfused) reader_ = group_of(id);
+  if (leave_to_twin(id)) return;
   switch (made.kind) {
     case TermKind::unknown: return;
     case TermKind::input: {

@@ -78,6 +78,9 @@ class Needs {
   void visit(TermId id);
   // Takes note of what is lost from here on, for whoever is visited.
   void turn_to(TermId id);
+  std::optional<std::vector<Form>> places_in(const Term& special, const Term& general);
+  void find_twins();
+  bool leave_to_twin(TermId id);
   void note_losses();
   void leave_out_repetitions();
   void drop(std::string_view why);
@@ -136,8 +139,7 @@ class Needs {
   AtMost count_at_most(const std::vector<Region>& regions) { return index::count_at_most(regions, atoms_, data_); }
   void count_uses();
   void find_wanted_widths(const std::vector<bool>& reached);
-  // Elements that are made in many ways, which are not told apart: sums of their products count nothing.
-  bool is_mixed(const Value& value) const;
+  bool is_mixed(const Value& value) const;  // made in many ways, which are not told apart: its products count nothing
   Work& work_of(TermId id) { return work[id]; }
   void link(TermId counted, TermId other, Link::Kind kind) {
     if (counting_) links.push_back({counted, other, kind});
@@ -155,7 +157,6 @@ class Needs {
   std::map<TermId, std::vector<Turn>> turns_;  // see turns_of
   static Region in_turn(Region region, const Turn& turn);
   void count_product(TermId id);
-  // Slots of sums and products: after all is known that is needed.
   void need_part(TermId id, const Value& part);
   bool feeds_contractions_alone(TermId id) const { return tier_ != Tier::floor && counting_ && strict_[id].empty(); }
   bool is_linear_kind(const Term& made) const {
@@ -223,10 +224,11 @@ class Needs {
     std::vector<Region> values;
     AtLeast points, results;
     AtMost most_results;
+    double each = 1;               // values of one result, at most
     DType width = DType::boolean;  // of the values
     TermId owner = no_term;
   };
-  void add_total(const Value& value, const Region& region, TermId owner, Results& results);
+  void add_total(const Value& scaled, const Region& region, uint64_t summed, TermId owner, Results& results);
   void settle_totals();
   std::vector<Region> disjoint(const std::vector<Region>& regions);
   void take_off(std::vector<Region>& list, const Region& known);
@@ -344,7 +346,6 @@ class Needs {
   double products_apart(const std::vector<ScaledSum>& sums, const Region& region);
   bool price_met_together(TermId id, const std::vector<Chain>& chains, const std::vector<ScaledSum>& sums);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);
-  // For the floor: sums of products that need not be made.
   bool inner_sums(const Value& value, InnerSums& inner);
   bool reads_linearly(const Value& value, TermId id);
   std::optional<Network> inlined(const Network& network, size_t factor, const InnerSum& inner, size_t& first_own);
@@ -396,6 +397,7 @@ class Needs {
   void price(Network& network, TermId owner, Results& results);
   Value without_conjugate(const Value& value);
   Value main_part(const Value& value, const Region& region);
+  double most_scalings(const Network& network);
   void add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share);
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
@@ -472,7 +474,8 @@ class Needs {
   std::unordered_map<TermId, std::vector<uint32_t>> mirrors_;
   std::set<TermId> known_between_;  // mirrored terms that are the same number wherever their mirror is themselves
   TermId visited_ = no_term;
-  std::vector<bool> incomplete_;  // by term
+  std::vector<bool> incomplete_;                                  // by term
+  std::map<TermId, std::pair<TermId, std::vector<Form>>> twins_;  // of which it has elements, and where
   index::Losses losses_noted_{};
   std::vector<const loops::Statement*> statements_;
   std::vector<size_t> loop_at_;  // by last term of its body

@@ -240,7 +240,7 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   }
   if (inner.size() == 1) {
     if (tier_ == Tier::floor) return;
-    if (not_zero == 1) add_total(network.factors[inner[0]].value, network.region, owner, results);
+    if (not_zero == 1) add_total(network.factors[inner[0]].value, network.region, network.summed, owner, results);
     return;
   }
   const double share = transform_share(network, inner);
@@ -303,6 +303,44 @@ Value Needs::main_part(const Value& value, const Region& region) {
   return main_part(main, region);
 }
 
+// Results of a sum of products with known numbers that may have one product alone, which scales an element and takes
+// nothing. Along a variable that is summed, rows without gaps of n products hold n - 1 neighbours and n - 2 that have
+// another: products less twice the neighbours plus those are the rows of one. Else, of P products of R results, at most
+// M of each, R M = P + (M - 1) of those if all others are full.
+double Needs::most_scalings(const Network& network) {
+  const Region& region = network.region;
+  const double points = index::count(region, atoms_, data_);
+  const double each = box_points(region, network.summed);
+  if (network.summed == 0 || region.is_box()) return each <= 1 && network.summed != 0 ? points : 0;
+  if (each <= 1) return points;
+  double results = 1;
+  for (size_t v = 0; v < region.box.size(); ++v)
+    if ((network.summed & bit(v)) == 0) results *= double(region.box[v].count());
+  double fewest = std::max(0.0, (std::min(results, points) * each - points) / (each - 1));
+  const bool plain = region.samples.empty() &&
+                     std::none_of(region.cuts.begin(), region.cuts.end(),
+                                  [&](const Form& cut) { return atoms_.has_compound(cut) || atoms_.has_data(cut); });
+  std::vector<Form> images = own_variables(region.box.size());
+  for (size_t v = 0; plain && v < region.box.size(); ++v) {
+    if ((network.summed & bit(v)) == 0 || region.box[v].count() <= 1 || region.box[v].step != 1) continue;
+    const index::Losses before = atoms_.losses();
+    double neighbours[2] = {0, 0};
+    for (const int64_t by : {1, 2}) {
+      Region both = region;
+      both.points = -1;
+      both.box[v].hi -= by;
+      if (both.box[v].hi < both.box[v].lo) continue;
+      images[v] = atoms_.sum(Form::variable(index::AtomId(v)), Form::of(by));
+      for (const Form& cut : region.cuts) both.cut(atoms_.compose(cut, images, region.box), atoms_);
+      if (!both.empty) neighbours[by - 1] = index::count(both, atoms_);
+    }
+    images[v] = Form::variable(index::AtomId(v));
+    if (atoms_.losses() == before) fewest = std::min(fewest, std::max(0.0, points - 2 * neighbours[0] + neighbours[1]));
+    atoms_.forget_losses_since(before);
+  }
+  return fewest;
+}
+
 void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, TermId owner, double share) {
   algebra_.box = network.region.box;
   Factor left = a, right = b;
@@ -353,6 +391,8 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
       if (const auto mapped = index::image(network.region, rows, atoms_); !mapped.empty())
         points = std::min<double>(points, count(mapped));
   if (tier_ != Tier::unfused) points -= products_less_mean(network, a, b);
+  if (!algebra_.reads_data(first.value) || !algebra_.reads_data(second.value))
+    points -= std::min(points, most_scalings(network));
   pair.points += points;
   for (Region& region : index::image(network.region, forms, atoms_))
     if (std::find(pair.regions.begin(), pair.regions.end(), region) == pair.regions.end())

@@ -56,7 +56,6 @@ void Needs::need_outputs() {
         fresh = true;
         continue;
       }
-      const bool is_copy = one.value.is_element() && term(source_of(one.value.term)).kind == TermKind::input;
       if (output->replaces != loops::none && is_place_of(one.value, output->replaces)) continue;
       if (output->replaces != loops::none) {
         if (const auto row = need_row(one, output->replaces)) {
@@ -84,7 +83,7 @@ void Needs::need_outputs() {
         value.term = term(value.term).array;
       need(value, one.where);
       own += index::count(one.where, atoms_, data_);
-      if (!one.value.is_element() || is_copy) {
+      if (!one.value.is_element()) {
         fresh = true;
         continue;
       }

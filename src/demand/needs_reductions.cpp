@@ -11,13 +11,17 @@ using loops::Reducer;
 
 namespace {
 
-// To combine `values` different values, each once or more, into results of `points` values in all. Overlapping sets
-// share what they have in common. A graph of additions of two that joins v values to one or more results has v - 1 at
-// least, and as many as results that are no bare values.
-AtLeast additions(AtLeast points, AtLeast values, AtLeast results, AtMost most_results) {
+// To combine `values` different values, each once or more, into results of `points` values in all, at most `each` of
+// them in one. Overlapping sets share what they have in common. A graph of additions of two that joins v values to one
+// or more results has v - 1 at least, as many as half of those that are no bare result, and half as many as results
+// that are no bare values.
+AtLeast additions(AtLeast points, AtLeast values, AtLeast results, AtMost most_results, double each) {
   const double apart = std::max<double>(0, points - most_results);
   if (points <= values) return AtLeast(apart);
-  return AtLeast(std::min(apart, std::max<double>({values - most_results, values / 2, results / 2})));
+  const double joined = each > 1 ? apart / (each - 1) : 0;  // results of several values
+  const double bare = std::max(0.0, most_results.number() - joined);
+  return AtLeast(
+      std::min(apart, std::max<double>({values - most_results, (values - bare) / 2, std::min(results / 2, joined)})));
 }
 
 // All cuts together leave no point; what is not sure is taken to have some.
@@ -86,7 +90,7 @@ void Needs::visit_reduction(TermId id) {
       if (logic && need_search(one.value, where, id)) continue;
       if (tier_ == Tier::floor && need_greatest(one.value, where, made)) continue;
       need(one.value, where);
-      if (made.reads_data) add_total(one.value, where, id, results);
+      if (made.reads_data) add_total(one.value, where, bit(reduced) - 1, id, results);
     }
   }
   counting_ = was;
@@ -192,14 +196,20 @@ bool Needs::need_greatest(const Value& value, const Region& where, const Term& r
 }
 
 // Reductions of elements of one term may share what they have in common.
-void Needs::add_total(const Value& value, const Region& region, TermId owner, Results& results) {
+void Needs::add_total(const Value& scaled, const Region& region, uint64_t summed, TermId owner, Results& results) {
   if (!counting_ || tier_ == Tier::floor) return;
   const Term& made = term(owner);
+  // What a number scales is combined as it is.
+  algebra_.box = region.box;
+  const bool scale = made.reducer == Reducer::sum && scaled.is_element() && term(scaled.term).args.size() == 1 &&
+                     term(scaled.term).kind == TermKind::product && term(scaled.term).args[0].value.is_element();
+  const Value value = scale ? algebra_.moved(Value(term(scaled.term).args[0].value), scaled.at) : scaled;
   const uint64_t id = value.is_element() ? value.term : UINT64_MAX;
   Total& total = totals_[{id, uint64_t(made.reducer), uint64_t(made.type), made.salt}];
   if (total.owner == no_term) total.owner = owner;
   total.width = wider(total.width, value.is_element() ? value.width : made.type);
   total.points += index::count(region, atoms_, data_);
+  total.each = std::max(total.each, box_points(region, summed) * double(std::max<size_t>(1, made.body.size())));
   if (value.is_element())
     for (Region& mapped : index::image(region, value.at, atoms_)) keep(total.values, std::move(mapped));
   if (!results.counted) {
@@ -214,7 +224,7 @@ void Needs::settle_totals() {
     turn_to(total.owner);
     const Term& made = term(total.owner);
     const AtLeast values = total.values.empty() ? AtLeast(0) : count(total.values);
-    const double operations = additions(total.points, values, total.results, total.most_results);
+    const double operations = additions(total.points, values, total.results, total.most_results, total.each);
     Work& added_to = work_of(total.owner);
     if (made.reducer == Reducer::sum) {
       added_to.sums[total.width == DType::boolean || !is_float(total.width) ? made.type : total.width] += operations;

@@ -5,6 +5,7 @@
 //   lightline_truth --seed N --count M --corpus FOLDER     (files *.lir in other words)
 //   lightline_truth --seed N --count M --run normal-form [--finds FOLDER]   (what it means, not what it costs)
 //   lightline_truth --file X.lir
+//   lightline_truth --program N [--rule RULE]     (one random program as it is or respelled, and in small if it is wrong)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "demand/meaning.h"
 #include "loops/ir/parse.h"
 #include "truth/found.h"
+#include "truth/known.h"
 #include "truth/respell.h"
 
 namespace lightline::truth {
@@ -26,6 +28,8 @@ struct Arguments {
   std::string respell;
   std::string corpus;
   std::string run;
+  std::optional<uint64_t> program;
+  std::string rule;
   std::vector<std::string> files;
   bool wrong = false;
 };
@@ -53,6 +57,10 @@ Arguments parse_arguments(int count, char** words) {
       arguments.corpus = value;
     else if (word == "--run")
       arguments.run = value;
+    else if (word == "--program")
+      arguments.program = std::strtoull(value.c_str(), nullptr, 10);
+    else if (word == "--rule")
+      arguments.rule = value;
     else if (word == "--file")
       arguments.files.push_back(value);
     else
@@ -60,6 +68,10 @@ Arguments parse_arguments(int count, char** words) {
   }
   arguments.wrong = arguments.wrong || (!arguments.run.empty() && arguments.run != "normal-form");
   return arguments;
+}
+
+void show_violation(const Known& one) {
+  fmt::print("violation {} | {} | {} | {}\n", one.sequence, one.seed, one.direction, one.what);
 }
 
 int show_file(const std::string& path) {
@@ -97,6 +109,29 @@ void write_finds(const FuzzReport& report, const std::string& kind, const std::s
   }
 }
 
+// A program of the sequences, whose seed a line "violation" names.
+int show_program(const Arguments& arguments) {
+  const uint64_t seed = *arguments.program;
+  Find find{seed, Generator(seed).run(arguments.fuzz.kind), {}};
+  if (!arguments.rule.empty()) {
+    fmt::print("{}\n", find.sketch.text());
+    const auto other = respelled(find.sketch, arguments.rule, seed);
+    if (!other) return 2;
+    find.sketch = other->sketch;
+  }
+  const auto subject = subject_of(find.sketch, seed);
+  const auto verdict = subject.ok() ? judge(*subject) : Result<Verdict>(subject.error());
+  if (!verdict.ok()) {
+    fmt::print(stderr, "{}\n", to_string(verdict.error()));
+    return 2;
+  }
+  fmt::print("{}{}", find.sketch.text(), to_string(*verdict));
+  if (verdict->violations.empty()) return 0;
+  find.violations = verdict->violations;
+  if (arguments.rule.empty()) fmt::print("\n{}", found_text(minimised(find, arguments.fuzz.kind, ""), "in small"));
+  return 1;
+}
+
 int run_fuzz(const Arguments& arguments) {
   const FuzzReport report = fuzz(arguments.fuzz);
   fmt::print("{} programs, {} also run by the interpreter, {} skipped, {} with a violation, {} by more than rates\n",
@@ -104,6 +139,7 @@ int run_fuzz(const Arguments& arguments) {
   for (const auto& [construct, counts] : report.constructs)
     fmt::print("  {:<32} {:>6} of {:>6}\n", construct, counts.first, counts.second);
   for (const auto& [resource, count] : report.resources) fmt::print("  {:<32} {:>6}\n", resource, count);
+  for (const Known& one : as_found("fuzz", report.violations)) show_violation(one);
   for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
   if (!arguments.finds.empty()) write_finds(report, arguments.fuzz.kind, arguments.finds);
   return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;
@@ -137,6 +173,8 @@ int show_respelling(const RespellReport& report) {
     fmt::print("{:<44} {:>6} of {:>6}\n", rule, counts.first, counts.second);
     moved = moved || counts.first > 0;
   }
+  for (const auto& [rule, violations] : report.violations)
+    for (const Known& one : as_found(rule, violations)) show_violation(one);
   for (const auto& [rule, example] : report.examples) fmt::print("\n{}:\n{}", rule, example);
   for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
   return report.faults.empty() ? (moved ? 1 : 0) : 3;
@@ -163,9 +201,10 @@ int main(int count, char** words) {
     fmt::print(stderr,
                "usage: lightline_truth [--seed N] [--count M] [--kind K] [--finds FOLDER | --respell neutral|wasteful "
                "| --corpus FOLDER | --run normal-form] "
-               "| --file X.lir\n");
+               "| --file X.lir | --program N [--rule RULE]\n");
     return 2;
   }
+  if (arguments.program) return show_program(arguments);
   if (!arguments.corpus.empty()) return run_corpus(arguments);
   if (!arguments.respell.empty())
     return show_respelling(respell_all(arguments.fuzz.seed, arguments.fuzz.count, arguments.respell == "wasteful"));

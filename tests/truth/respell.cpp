@@ -4,6 +4,7 @@
 
 #include <random>
 #include <regex>
+#include <set>
 
 #include "truth/respell_program.h"
 
@@ -17,6 +18,21 @@ struct Place {
   std::string line;  // that defines it; empty for an input
 };
 
+// Whether a view of the array is returned: of a copy of it the copy would be written, too.
+bool has_returned_view(const Sketch& sketch, const Place& place) {
+  static const std::regex form(R"(^(\w+): [^=]* = view [^:]*: (\w+)\[)");
+  std::set<std::string> views{place.array.name};
+  for (size_t i = place.first_use; i < sketch.lines.size(); ++i) {
+    std::smatch found;
+    if (!std::regex_search(sketch.lines[i], found, form) || !views.contains(found[2])) continue;
+    views.insert(found[1]);
+    const std::regex name("\\b" + found[1].str() + "\\b");
+    for (const std::string& output : sketch.outputs)
+      if (std::regex_search(output, name)) return true;
+  }
+  return false;
+}
+
 std::vector<Place> places(const Sketch& sketch) {
   static const std::regex form(R"(^(\w+): (\w+)\[(\d+), (\d+)\] = (.*))");
   std::vector<Place> result;
@@ -28,6 +44,7 @@ std::vector<Place> places(const Sketch& sketch) {
     result.push_back({{found[1], {std::stoi(found[3]), std::stoi(found[4])}, found[2]}, i + 1, sketch.lines[i]});
   }
   std::erase_if(result, [&](const Place& place) {
+    if (has_returned_view(sketch, place)) return true;
     const std::regex name("\\b" + place.array.name + "\\b");
     for (size_t i = place.first_use; i < sketch.lines.size(); ++i)
       if (std::regex_search(sketch.lines[i], name)) return false;

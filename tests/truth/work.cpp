@@ -180,6 +180,18 @@ class Counter {
     add_slots(uses_[id].elsewhere ? factors - 1 : factors - 2);
   }
 
+  bool has_common_factor(const Sum& sum) const {
+    if (!std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Resolved& term) { return is_product(term.node); }))
+      return false;
+    const auto factors = plan_.operands(graph_, sum.terms[0].node);
+    return std::any_of(factors.begin(), factors.end(), [&](NodeId factor) {
+      return std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Resolved& term) {
+        const auto others = plan_.operands(graph_, term.node);
+        return std::find(others.begin(), others.end(), factor) != others.end();
+      });
+    });
+  }
+
   Sum sum_of(const std::vector<Term>& terms, bool has_offset, DType type) {
     Sum sum;
     std::set<double> sizes;
@@ -196,7 +208,8 @@ class Counter {
       if (product && narrow_product(term.node)) ++sum.half;
       boolean = boolean && product && graph_[term.node].grid == DType::boolean;
     }
-    sum.on_matrix = sum.multiplied > 0 && sum.count > 1 && (!is_integral(type) || boolean);
+    // A factor that all products have leaves the sum: what is added then is no contraction.
+    sum.on_matrix = sum.multiplied > 0 && sum.count > 1 && (!is_integral(type) || boolean) && !has_common_factor(sum);
     return sum;
   }
 
@@ -265,6 +278,7 @@ class Counter {
 
   struct GroupWork {
     double slots = 0, other = 0, products = 0, additions = 0, macs = 0, half = 0, matrix_sums = 0;
+    double short_macs = 0, short_slots = 0;
   };
 
   GroupWork one_by_one(const Group& group) const {
@@ -283,6 +297,7 @@ class Counter {
         work.other += std::max(0.0, sum.count - sum.multiplied - 1) / group.per_slot;
       } else {
         work.other += slots;
+        if (sum.on_matrix) work.short_macs += sum.multiplied, work.short_slots += slots;
       }
     }
     return work;
@@ -291,13 +306,14 @@ class Counter {
   // Products once each, then running and sliding sums of them.
   GroupWork overlapping(const Group& group, bool invertible) const {
     double constants = 0;
-    std::set<std::pair<double, NodeId>> multiplied;
+    std::set<std::pair<double, NodeId>> multiplied, scaled_products;
     for (const Sum& sum : group.sums) {
       if (invertible) constants += sum.count - double(sum.terms.size());
       for (const Resolved& term : sum.terms) {
         const bool product = is_product(term.node) && !uses_[term.node].elsewhere;
         const bool scaled = sum.multiplied > 0 && std::abs(term.coefficient) != 1;
         if (product || scaled) multiplied.insert({product ? 1 : std::abs(term.coefficient), term.node});
+        if (product && scaled) scaled_products.insert({std::abs(term.coefficient), term.node});
       }
     }
     const double operations = overlapping_operations(graph_, group.sets, invertible) + constants;
@@ -305,6 +321,8 @@ class Counter {
     work.products = double(multiplied.size());
     work.additions = operations;
     work.slots = work.other = operations / group.per_slot + work.products;
+    // Vector units scale on the way; for matrix units that is a product.
+    work.products += double(scaled_products.size());
     return work;
   }
 
@@ -342,6 +360,8 @@ class Counter {
     work_.additions += work.additions;
     work_.macs += work.macs;
     work_.half_macs += work.half;
+    work_.short_macs += work.short_macs;
+    work_.short_slots += work.short_slots;
     work_.plain -= 2 * (work.macs + work.half) - work.matrix_sums;
   }
 
@@ -365,14 +385,17 @@ Work work_of(const ScalarGraph& graph, const Plan& plan, std::span<const NodeId>
 
 // Per second 9e11 products, 1.8e12 of 16 bits, 8e10 slots, 1e10 special functions; one of these also takes 8 slots.
 double Work::milliseconds() const {
-  const auto with = [this](double lone_macs) {
-    const double matrix = (macs + lone_macs) / 9e11 + half_macs / 1.8e12;
-    const double rest = std::max(0.0, other_slots - lone_macs);
+  const auto with = [this](double more_macs, double fewer_slots) {
+    const double matrix = (macs + more_macs) / 9e11 + half_macs / 1.8e12;
+    const double rest = std::max(0.0, other_slots - fewer_slots);
     const double emulated = std::clamp((8 * transcendentals - rest) / 16, 0.0, transcendentals);
     return 1e3 * std::max({matrix, (rest + 8 * emulated) / 8e10, (transcendentals - emulated) / 1e10});
   };
-  // A product outside of sums may be part of a network that runs on matrix units as a whole.
-  return macs + half_macs > 0 ? std::max(with(0), with(lone_products)) : with(0);
+  if (macs + half_macs == 0) return with(0, 0);
+  // A contraction runs on one kind of unit: a product outside of sums may be part of one that runs on matrix units, and
+  // so may a short sum, such as what a mask leaves of a long one.
+  return std::max(
+      {with(0, 0), with(lone_products, lone_products), with(lone_products + short_macs, lone_products + short_slots)});
 }
 
 }  // namespace lightline::truth

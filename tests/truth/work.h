@@ -15,6 +15,8 @@ struct Work {
   double other_slots = 0;    // issue slots if products that feed sums of floats run on matrix units
   double half_macs = 0;      // those products, one for each sum they feed: of 16-bit values and narrower
   double macs = 0;           // ... and of wider ones
+  double short_macs = 0;     // products of short sums, which vector units take
+  double short_slots = 0;    // issue slots of those
   double transcendentals = 0;
   double plain = 0;                  // operations beside products that run on matrix units, one by one
   double plain_transcendentals = 0;  // functions, one by one
