@@ -33,6 +33,7 @@ class Draws {
   };
   std::set<AtomId> hidden(const Atom& atom) const;
   uint64_t source(const Form& form, const Atom& atom) const;
+  std::set<AtomId> told_elsewhere() const;
   double draws(std::span<const Form> at) const;
   double places(const Atom& atom) const;
   double values_apart(const Atom& atom) const;
