@@ -31,7 +31,7 @@ class Algebra {
   bool may_hide(const Case& one, bool added);
   bool are_told_apart(const Cases& data, const Value& formula) const;
   bool may_be_zero(const Value& formula, std::span<const Range> ranges);
-  std::optional<Cases> as_formula(const Cases& numbers, DType type, bool added);
+  std::optional<Cases> as_formula(const Cases& numbers, DType type, bool added, bool may_repeat = false);
   Cases cast(const Cases& value, DType from, DType to);
   // Elements hold no more than an array of this type does.
   static void narrow(Cases& value, DType to);

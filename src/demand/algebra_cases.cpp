@@ -176,15 +176,21 @@ bool Algebra::may_be_zero(const Value& formula, std::span<const Range> ranges) {
 }
 
 // Numbers that change from region to region, as one element of a formula: what is added to something, or what multiplies
-// it. Nothing if some of them could hide the rest, or if they are few.
-std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool added) {
+// it. Nothing if they are few, or if some of them could hide the rest. Where equal numbers may meet equal elements, what
+// could hide the rest stays apart, and what is made of the others is only read.
+std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool added, bool may_repeat) {
   constexpr size_t most_apart = 4;
   if (numbers.size() <= most_apart || !is_float(type)) return std::nullopt;
   Region whole;
   whole.box = numbers[0].where.box;
   std::vector<bool> matters(whole.box.size(), false);
+  Cases made;  // of the formula
+  Cases apart;
   for (const Case& one : numbers) {
-    if (may_hide(one, added)) return std::nullopt;
+    const bool hides = may_hide(one, added);
+    if (hides && !may_repeat) return std::nullopt;
+    (hides ? apart : made).push_back(one);
+    if (hides) continue;
     const auto mark = [&](const Form& form) {
       atoms_.for_each_variable(form, [&](index::AtomId v) { matters[v] = true; });
     };
@@ -202,8 +208,8 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool 
     }
   }
   double points = 0;  // cases are disjoint
-  for (const Case& one : numbers) points += double(index::count(one.where, atoms_));
-  if (points < double(index::count(whole, atoms_))) return std::nullopt;
+  for (const Case& one : made) points += double(index::count(one.where, atoms_));
+  if (made.size() <= most_apart || (!may_repeat && points < double(index::count(whole, atoms_)))) return std::nullopt;
   Term term;
   term.kind = TermKind::array;
   term.type = term.width = type;
@@ -214,7 +220,7 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool 
     at.push_back(Form::variable(index::AtomId(v)));
   }
   term.rank = uint32_t(at.size());
-  for (const Case& one : numbers) {
+  for (const Case& one : made) {
     Case own{{}, one.value};
     own.value.form = atoms_.compose(own.value.form, images, {});
     for (Form& form : own.value.at) form = atoms_.compose(form, images, {});
@@ -224,8 +230,13 @@ std::optional<Cases> Algebra::as_formula(const Cases& numbers, DType type, bool 
     std::sort(own.where.cuts.begin(), own.where.cuts.end());
     term.body.push_back(std::move(own));
   }
-  const TermId id = terms_.intern(std::move(term));
-  return Cases{{whole, Value::element(id, std::move(at), type)}};
+  if (!may_repeat) return Cases{{whole, Value::element(terms_.intern(std::move(term)), std::move(at), type)}};
+  term.may_repeat = true;
+  const Value element = Value::element(terms_.add(std::move(term)), std::move(at), type);
+  for (Case& one : made) one.value = element;
+  merge(made);
+  made.insert(made.end(), apart.begin(), apart.end());
+  return made;
 }
 
 // Elements that are different wherever the formula may be: nothing is repeated that the formula's numbers would show.
@@ -255,12 +266,27 @@ Cases Algebra::apply(loops::Function function, std::span<const Cases> args, DTyp
       if (formula && !added && !are_told_apart(args[1 - i], (*formula)[0].value)) formula.reset();
       if (formula) lists[i] = &*formula;
     }
-  for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
-    if (into.size() < most_cases)
-      call(function, values, type, result, where, into);
-    else
-      whole = false;
-  });
+  const size_t reasons = given_up.size();
+  const auto apply_to = [&] {
+    into.clear();
+    whole = true;
+    for_each_choice(lists, [&](const Region& where, std::span<const Value* const> values) {
+      if (into.size() < most_cases)
+        call(function, values, type, result, where, into);
+      else
+        whole = false;
+    });
+  };
+  apply_to();
+  for (size_t i = 0; i < 2 && !whole && function == loops::Function::mul; ++i) {
+    formula = as_formula(args[i], type, false, true);
+    if (!formula) continue;
+    lists[i] = &*formula;
+    apply_to();
+    given_up.resize(reasons);
+    given_up.emplace_back("products with known numbers of more shapes than are told apart");
+    break;
+  }
   if (!whole) given_up.push_back("an expression in more parts than are told apart");
   if (into.size() > 1) merge(into);
   return into;

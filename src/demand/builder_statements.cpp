@@ -226,7 +226,9 @@ const Cases& Builder::cases_of(ArrayId array) {
     stored.number = bits(stored.width);
     stored.reads_data = true;
     const index::Atoms::Order* order = atoms_.order(one.value.term);
+    const bool is_free = atoms_.is_free(one.value.term);
     one.value.term = terms_.intern(std::move(stored));
+    if (is_free) atoms_.know_free(one.value.term);
     if (order != nullptr) atoms_.know(one.value.term, index::Atoms::Order(*order));
   }
   return at->second = std::move(cases);

@@ -89,6 +89,7 @@ class Needs {
   }
   void visit_reduction(TermId id);
   void visit_opaque(TermId id);
+  int64_t last_column_of_lu(const Region& wanted, bool pivots, int64_t rows, int64_t columns);
   void visit_scatter(TermId id);
   bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where, double& wanted);
   bool need_added_first(size_t body, const Term& scatter, const Region& where, double wanted);

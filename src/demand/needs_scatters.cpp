@@ -9,6 +9,23 @@
 
 namespace lightline::demand {
 
+// The last column that factors, or the pivots, need in full, and with it all before: row i of U takes the pivots of
+// the columns up to i, and of those after it only the rows that were picked, which are all of them in the last row.
+int64_t Needs::last_column_of_lu(const Region& wanted, bool pivots, int64_t rows, int64_t columns) {
+  const index::AtomId column = index::AtomId(wanted.box.size() - 1), row = column - 1;
+  int64_t last = -1;
+  for (int64_t step = int64_t(1) << 40; step > 0; step /= 2) {
+    const int64_t next = last + step;
+    if (next >= columns) continue;
+    Region region = wanted;
+    region.points = -1;
+    region.cut({-next, {{column, 1}}}, atoms_);
+    if (!pivots) region.cut({-std::min(next, rows - 1), {{row, 1}}}, atoms_);
+    if (!region.empty && double(index::count(region, atoms_)) > 0) last = next;
+  }
+  return last;
+}
+
 void Needs::visit_opaque(TermId id) {
   const Term& made = term(id);
   const OpaqueCall& call = form_.opaque[made.array];
@@ -30,7 +47,8 @@ void Needs::visit_opaque(TermId id) {
       for (const Region& region : regions) {
         Region where = one.where;
         const bool rows = (name == "sort" || name == "topk" || name == "fft") && result_rank == before + rank;
-        const bool matrices = (name == "cholesky" || name == "solve" || name == "triangular_solve") && rank >= 2;
+        const bool matrices =
+            (name == "cholesky" || name == "solve" || name == "triangular_solve" || name == "lu") && rank >= 2;
         for (size_t d = 0; d < rank && region.samples.empty(); ++d) {
           const bool batch = rows ? int64_t(d) != (along < 0 ? along + int64_t(rank) : along) && along != INT64_MIN
                                   : matrices && d + 2 < rank;
@@ -66,6 +84,11 @@ void Needs::visit_opaque(TermId id) {
           where.cut(upper ? Form{-wanted.lo, {{row, 1}}} : Form{wanted.hi, {{row, -1}}}, atoms_);
           where.cut({-columns.lo, {{column, 1}}}, atoms_);
           where.cut({columns.hi, {{column, -1}}}, atoms_);
+        }
+        if (name == "lu" && rank >= 2) {
+          const Shape& shape = program.arrays[call.node->operands[o]].shape;
+          const int64_t last = last_column_of_lu(region, id == call.results[1], shape[rank - 2], shape[rank - 1]);
+          where.cut({last, {{index::AtomId(where.box.size() - 1), -1}}}, atoms_);
         }
         need(one.value, where);
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/maths.h"
 
@@ -56,17 +57,36 @@ uint64_t Draws::source(const Form& form, const Atom& atom) const {
   return result;
 }
 
+// Variables that a coordinate has, and what cuts tie to them.
+std::set<AtomId> Draws::told_elsewhere() const {
+  std::set<AtomId> told;
+  for (const Form& form : part_.forms)
+    if (!is_data(form))
+      for (const auto& term : form.terms) told.insert(term.first);
+  for (bool more = true; std::exchange(more, false);)
+    for (const HalfSpace& cut : part_.piece.cuts) {
+      const bool tied = std::any_of(cut.terms.begin(), cut.terms.end(),
+                                    [&](const auto& term) { return told.contains(AtomId(term.first)); });
+      if (!tied) continue;
+      for (const auto& term : cut.terms) more |= told.insert(AtomId(term.first)).second;
+    }
+  return told;
+}
+
 // At places, where nothing else tells them apart.
 double Draws::draws(std::span<const Form> at) const {
   std::set<AtomId> inside;
   for (const Form& form : at) atoms_.for_each_variable(form, [&](AtomId v) { inside.insert(v); });
   Region places;
   places.box = part_.piece.box;
-  for (const AtomId variable : inside) {
-    bool elsewhere = false;
-    for (const HalfSpace& cut : part_.piece.cuts) elsewhere |= coefficient_of(cut, int(variable)) != 0;
-    for (const Form& form : part_.forms) elsewhere |= !is_data(form) && form.coefficient(variable) != 0;
-    if (elsewhere) places.box[variable].hi = places.box[variable].lo;
+  const std::set<AtomId> told = told_elsewhere();
+  for (const AtomId variable : inside)
+    if (told.contains(variable)) places.box[variable].hi = places.box[variable].lo;
+  for (const HalfSpace& cut : part_.piece.cuts) {
+    Form form = Form::of(cut.constant);
+    for (const auto& [variable, coefficient] : cut.terms) form.terms.push_back({AtomId(variable), coefficient});
+    if (std::none_of(form.terms.begin(), form.terms.end(), [&](const auto& term) { return told.contains(term.first); }))
+      places.cut(std::move(form), atoms_);
   }
   double total = 0;
   for (const Region& region : image(places, at, atoms_)) total = std::max(total, double(count(region, atoms_)));

@@ -40,6 +40,7 @@ class Draws {
   bool is_alone(AtomId variable, size_t coordinate) const;
   std::set<AtomId> hidden(const Atom& atom) const;
   uint64_t source(const Form& form, const Atom& atom) const;
+  std::set<AtomId> told_elsewhere() const;
   double draws(std::span<const Form> at) const;
   double places(const Atom& atom) const;
   double values_apart(const Atom& atom) const;

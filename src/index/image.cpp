@@ -7,6 +7,7 @@
 #include "index/answers.h"
 #include "index/assignments.h"
 #include "index/compact.h"
+#include "index/kinds.h"
 #include "index/mapper.h"
 #include "index/orders.h"
 #include "index/ties.h"
@@ -247,12 +248,6 @@ std::vector<Region> found_image(const Region& region, std::span<const Form> form
   return result;
 }
 
-// Regions with the same data at the same coordinates.
-struct Kind {
-  std::vector<const Region*> regions;
-  double points = 0;
-};
-
 std::vector<Kind> kinds_of(std::span<const Region> regions) {
   std::vector<Kind> kinds;
   for (const Region& region : regions) {
@@ -311,49 +306,6 @@ double points_of(const Kind& kind, Atoms& atoms, Data data) {
   return found * sample_factor(kind.regions, data);
 }
 
-// The same elements but for the numbers, at one coordinate each.
-bool differ_in_numbers_alone(const Kind& a, const Kind& b) {
-  const auto &x = a.regions[0]->samples, &y = b.regions[0]->samples;
-  if (x.size() != 1 || y.size() != 1 || x[0].coordinate != y[0].coordinate || x[0].extent != y[0].extent) return false;
-  if (x[0].extent <= 0 || a.regions.size() != b.regions.size()) return false;
-  const auto same = [](const Region* one, const Region* other) {
-    return one->box == other->box && one->cuts == other->cuts;
-  };
-  return std::all_of(a.regions.begin(), a.regions.end(), [&](const Region* one) {
-    return std::any_of(b.regions.begin(), b.regions.end(), [&](const Region* other) { return same(one, other); });
-  });
-}
-
-// Rows that are drawn by themselves, again and again, are those of as many draws.
-std::vector<Kind> drawn_together(std::vector<Kind> kinds, const Atoms& atoms) {
-  constexpr size_t most_compared = 256;
-  if (kinds.size() > most_compared) return kinds;
-  std::vector<Kind> result;
-  std::vector<bool> taken(kinds.size(), false);
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    if (taken[i]) continue;
-    std::vector<const Sample*> together;
-    double left = 1;  // the share of rows that none of them has
-    for (size_t j = i; j < kinds.size(); ++j) {
-      if (taken[j] || !differ_in_numbers_alone(kinds[i], kinds[j])) continue;
-      const Sample& sample = kinds[j].regions[0]->samples[0];
-      if (!std::all_of(together.begin(), together.end(),
-                       [&](const Sample* s) { return are_independent(*s, sample, atoms); }))
-        continue;
-      together.push_back(&sample);
-      left *= 1 - std::min(1.0, sample.expected / sample.extent);
-      taken[j] = true;
-    }
-    result.push_back(std::move(kinds[i]));
-    if (together.size() < 2) continue;
-    const Sample& own = *together[0];
-    const bool shifted = std::any_of(result.back().regions.begin(), result.back().regions.end(),
-                                     [&](const Region* region) { return region->box[own.coordinate].count() > 1; });
-    if (!shifted && own.expected > 0) result.back().points *= std::max(1.0, own.extent * (1 - left) / own.expected);
-  }
-  return result;
-}
-
 // Regions of one kind are one set. Of different kinds those count, from the largest on, that have no point in common
 // with any before, whatever the data.
 double found_count(std::span<const Region> regions, Atoms& atoms, Data data) {
@@ -385,14 +337,6 @@ double found_count(std::span<const Region> regions, Atoms& atoms, Data data) {
 }
 
 }  // namespace
-
-bool are_independent(const Sample& a, const Sample& b, const Atoms& atoms) {
-  if (a.places.empty() || b.places.empty() || !atoms.is_free(a.held_by) || !atoms.is_free(b.held_by)) return false;
-  if (a.held_by != b.held_by) return true;
-  for (size_t d = 0; d < a.places.size(); ++d)
-    if (a.places[d].hi < b.places[d].lo || b.places[d].hi < a.places[d].lo) return true;
-  return false;
-}
 
 std::vector<Region> image(const Region& region, std::span<const Form> forms, Atoms& atoms) {
   if (region.empty) return {};

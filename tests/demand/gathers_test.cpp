@@ -214,5 +214,17 @@ TEST(Gathers, PartsOfInterleavedHeads) {  // a quarter of each head is turned, t
             16 * 512 * 8 * (24 + 24 + 24));
 }
 
+// 15 pairs of rows in each of 64 draws; of the numbers that pairs share only few are followed by equal ones, so that nearly
+// all pairs are different. A pair and its mirror are one product, and which of them are both there only data tell: half.
+TEST(Gathers, PairsOfRowsAreThoseOfAllKinds) {
+  const double products = macs(
+      "program p(t: f32[500, 8], i: i64[64, 6]) -> (y) {\n"
+      "  a: i64[15] = const [1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 5]\n"
+      "  c: i64[15] = const [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4]\n"
+      "  y: f32[64, 15] = for b, k: sum d in 8: t[i[b, a[k]], d] * t[i[b, c[k]], d]\n}");
+  EXPECT_LE(products, 15 * 64 * 8);
+  EXPECT_GE(products, 0.95 * 15 * 64 * 8 / 2);
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -39,6 +39,32 @@ TEST(Groups, KeepTheirOrderOfProducts) {
   EXPECT_EQ(one.groups[0].bytes(), one.fused.bytes());
 }
 
+// Both read one table by numbers that tell nothing of each other, whether these are inputs or lie in memory.
+TEST(Groups, ReadRowsOfAllDraws) {
+  const Analysis a = analysis_of(
+      "program p(t: f32[100, 4], c: i64[8], n: i64[8, 3]) -> (z) {\n"
+      "  z: f32[8, 3] = for b, k: sum d in 4: t[c[b], d] * t[n[b, k], d]\n}");
+  EXPECT_NEAR(a.fused.input_bytes, 16 * random_rows(100, 32) + 8 * 32, 1e-6);
+  ASSERT_EQ(a.groups.size(), 1u);
+  EXPECT_NEAR(a.groups[0].bytes(), a.fused.bytes(), 1e-6);
+}
+
+// Row i of U takes the pivots of the columns up to i, and L(i, j) those up to j; rows that were picked are not counted.
+TEST(Groups, FactorsNeedTheColumnsOfTheirPivots) {
+  const auto bytes = [](const std::string& wanted) {
+    return analysis_of("program p(a: f32[2, 8, 8]) -> (y) {\n"
+                       "  (f: f32[2, 8, 8], p: i32[2, 8]) = opaque lu(a)\n  " +
+                       wanted + "\n}")
+        .fused.input_bytes;
+  };
+  EXPECT_EQ(bytes("y: f32[2, 8, 8] = for b, i, j: f[b, i, j]"), 4 * 128);
+  EXPECT_EQ(bytes("y: f32[2, 8] = for b, i: f[b, i, i]"), 4 * 128);
+  EXPECT_EQ(bytes("y: f32[8] = for i: f[1, i, 2]"), 4 * 8 * 3);
+  EXPECT_EQ(bytes("y: f32[2, 8] = for b, j: f[b, 2, j]"), 4 * 2 * 8 * 3);
+  EXPECT_EQ(bytes("y: f32[2] = for b: f[b, 3, 5] + f[b, 5, 1]"), 4 * 2 * 8 * 4);
+  EXPECT_EQ(bytes("y: i32[2, 3] = for b, k: p[b, k]"), 4 * 2 * 8 * 3);
+}
+
 TEST(Groups, ShareNothingWithOthers) {
   const Analysis a = analysis_of(
       "program p(a: f32[8], b: f32[8]) -> (y, z) {\n"

@@ -81,6 +81,7 @@ Result<Verdict> judge(const Subject& subject) {
   for (size_t i = 0; i < subject.inputs.size(); ++i)
     if (subject.known.contains(subject.program.inputs[i])) known[subject.program.inputs[i]] = &subject.inputs[i];
   verdict.tiers = tiers_of(subject.program, known);
+  verdict.broken_orders = broken_orders(subject.program, known);
   if (verdict.skipped) return verdict;
   for (const Tier& tier : verdict.tiers) {
     auto found = compare(verdict.truth, tier, subject.dense);

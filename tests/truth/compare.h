@@ -35,6 +35,7 @@ struct Verdict {
   Truth truth;                    // for data in general position
   std::vector<Truth> best_cases;  // for data that suit an implementation which looks at them: the floor's
   std::vector<Tier> tiers;
+  std::vector<std::string> broken_orders;
   std::vector<Violation> violations;
   bool skipped = false;  // known to be NaN somewhere
 };

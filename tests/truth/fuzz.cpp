@@ -195,6 +195,8 @@ FuzzReport fuzz(const FuzzOptions& options) {
       continue;
     }
     if (!verdict->truth.plans_hold) fault("a way to run it gives other values");
+    for (const std::string& broken : verdict->broken_orders)
+      report.broken_orders.push_back(fmt::format("{}, seed {}\n{}", broken, seed, sketch.text()));
     report.skipped += verdict->skipped;
     const bool beyond_rates = std::any_of(verdict->violations.begin(), verdict->violations.end(),
                                           [](const Violation& violation) { return !violation.rates; });

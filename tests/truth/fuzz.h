@@ -30,6 +30,7 @@ struct FuzzReport {
   std::map<std::string, std::pair<uint64_t, uint64_t>> constructs;  // violating beyond rates, tried
   std::map<std::string, uint64_t> resources;                        // "fused macs": violating
   std::vector<std::string> faults;  // of the generator or the oracle itself: wrong meaning, programs that do not verify
+  std::vector<std::string> broken_orders;                 // of the tiers, with the program
   std::map<std::string, Find> finds;                      // one for each construct, the clearest
   std::map<uint64_t, std::vector<Violation>> violations;  // by the seed of the program
 };

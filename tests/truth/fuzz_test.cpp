@@ -37,6 +37,7 @@ TEST(TruthFuzz, TiersHold) {
   SCOPED_TRACE(testing_support::seed_text());
   const FuzzReport report = fuzz({.seed = testing_support::seed_of(2), .count = is_long ? 20000u : 3000u});
   EXPECT_TRUE(report.faults.empty()) << report.faults.front();
+  EXPECT_TRUE(report.broken_orders.empty()) << report.broken_orders.front();
   if (expect_known(as_found("fuzz", report.violations), {"fuzz"})) return;
   for (const auto& [construct, find] : report.finds)
     ADD_FAILURE() << construct << "\n" << found_text(minimised(find, "", construct), construct);

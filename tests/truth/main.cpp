@@ -140,6 +140,7 @@ int run_fuzz(const Arguments& arguments) {
     fmt::print("  {:<32} {:>6} of {:>6}\n", construct, counts.first, counts.second);
   for (const auto& [resource, count] : report.resources) fmt::print("  {:<32} {:>6}\n", resource, count);
   for (const Known& one : as_found("fuzz", report.violations)) show_violation(one);
+  for (const std::string& broken : report.broken_orders) fmt::print("ORDER {}\n", broken);
   for (const std::string& fault : report.faults) fmt::print("FAULT {}\n", fault);
   if (!arguments.finds.empty()) write_finds(report, arguments.fuzz.kind, arguments.finds);
   return report.faults.empty() ? (report.violating == 0 ? 0 : 1) : 3;

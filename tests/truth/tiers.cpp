@@ -1,5 +1,7 @@
 #include "truth/tiers.h"
 
+#include <fmt/format.h>
+
 #include "bound/bound.h"
 #include "demand/analysis.h"
 #include "machine/machine_file.h"
@@ -74,6 +76,33 @@ std::vector<Tier> tiers_of(const loops::Program& program, const std::map<loops::
   Tier floor = tier("floor", analysis.floor, bounds.floor.ms);
   floor.floor = true;
   return {std::move(floor), tier("fused", analysis.fused, bounds.fused.ms)};
+}
+
+std::vector<std::string> broken_orders(const loops::Program& program,
+                                       const std::map<loops::ArrayId, const Tensor*>& known) {
+  static const machine::Machine slow = [] {
+    std::string text(machine_text);
+    const std::string fast = "gb_per_s = 1000000000,";
+    auto result = machine::parse_machine(text.replace(text.find(fast), fast.size(), "gb_per_s = 10,"), "slow.toml");
+    LL_CHECK(result.ok());
+    return std::move(*result);
+  }();
+  const demand::Analysis analysis = demand::analyze(program, demand::KnownValues(known.begin(), known.end()));
+  std::vector<std::string> broken;
+  const auto hold = [&](const std::string& what, double low, double high) {
+    if (low > high * (1 + 1e-9)) broken.push_back(fmt::format("{}: {} against {}", what, low, high));
+  };
+  for (const auto* machine : {&test_machine(), &slow})
+    for (const bool warm : {false, true}) {
+      const bound::Bounds bounds = bound::bound(analysis, *machine, {.warm = warm});
+      const std::string how = warm ? ", warm" : "";
+      hold("floor over fused, ms" + how, bounds.floor.ms, bounds.fused.ms);
+      hold("floor over fused, bytes" + how, bounds.floor.bytes, bounds.fused.bytes);
+      if (warm) continue;  // every operator finds as much on chip as the whole program does
+      hold("fused over unfused, bytes", bounds.fused.bytes, bounds.unfused_bytes);
+      if (machine == &slow) hold("fused over unfused, ms", bounds.fused.ms, bounds.unfused_ms);
+    }
+  return broken;
 }
 
 }  // namespace lightline::truth

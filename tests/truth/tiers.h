@@ -26,4 +26,9 @@ struct Tier {
 // The lower bounds, without the unfused tier. `known` are inputs whose values may be relied on.
 std::vector<Tier> tiers_of(const loops::Program& program, const std::map<loops::ArrayId, const Tensor*>& known);
 
+// Where floor <= fused <= unfused does not hold, in bytes or times: fused and unfused with inputs in memory, and by times
+// where the memory binds.
+std::vector<std::string> broken_orders(const loops::Program& program,
+                                       const std::map<loops::ArrayId, const Tensor*>& known);
+
 }  // namespace lightline::truth

@@ -153,11 +153,15 @@ Status check_fft(const BuiltinUse& use) {
 }
 
 // ---- cholesky, solve, triangular_solve ----
+Status check_float(const BuiltinUse& use) {
+  const DType dtype = use.operands[0].dtype;
+  if (dtype == DType::f32 || dtype == DType::f64) return Ok{};
+  return Error{ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.statement.name, name(dtype)), "", {}};
+}
+
 Status check_square(const BuiltinUse& use) {
+  LL_DO(check_float(use));
   const TensorType& a = use.operands[0];
-  if (a.dtype != DType::f32 && a.dtype != DType::f64)
-    return Error{
-        ErrorCode::type, fmt::format("{} needs f32 or f64, not {}", use.statement.name, name(a.dtype)), "", {}};
   const size_t rank = a.shape.size();
   if (rank >= 2 && a.shape[rank - 1] == a.shape[rank - 2]) return Ok{};
   return Error{ErrorCode::shape,
@@ -189,6 +193,22 @@ Status check_solve(const BuiltinUse& use) {
   return check_result(use, 0, b);
 }
 
+// ---- lu ----
+Status check_lu(const BuiltinUse& use) {
+  LL_DO(check_float(use));
+  const TensorType& a = use.operands[0];
+  const size_t rank = a.shape.size();
+  if (rank < 2)
+    return Error{ErrorCode::shape,
+                 fmt::format("lu needs matrices, not {}", to_string(a)),
+                 "the shape of operand a is [..., m, n]",
+                 {}};
+  Shape pivots(a.shape.begin(), a.shape.end() - 1);
+  pivots.back() = std::min(pivots.back(), a.shape.back());
+  LL_DO(check_result(use, 0, a));
+  return check_result(use, 1, {DType::i32, pivots});
+}
+
 // ---- random ----
 Status check_random(const BuiltinUse& use) {
   const DType dtype = use.results[0].dtype;
@@ -211,6 +231,7 @@ const std::vector<Signature>& signatures() {
       {"cholesky", {"a"}, 1, {{"upper", Kind::flag}}, check_cholesky},
       {"solve", {"a", "b"}, 1, {}, check_solve},
       {"triangular_solve", {"a", "b"}, 1, {{"upper", Kind::flag}, {"unit", Kind::flag}}, check_solve},
+      {"lu", {"a"}, 2, {}, check_lu},
       {"random", {}, 1, {{"seed", Kind::integer}, {"distribution", Kind::text}}, check_random},
   };
   return table;
@@ -263,7 +284,9 @@ Status check_use(const Signature& signature, const BuiltinUse& use) {
     return Error{ErrorCode::usage,
                  fmt::format("{} gives {}, not {}", signature.name, counted(signature.result_count, "result"),
                              use.results.size()),
-                 signature.result_count == 2 ? "declare the values and their i64 positions" : "",
+                 signature.name == "lu"        ? "declare the factors and their i32 pivots"
+                 : signature.result_count == 2 ? "declare the values and their i64 positions"
+                                               : "",
                  {}};
   LL_DO(check_attributes(signature, use.statement));
   return signature.check(use);

@@ -30,6 +30,7 @@ Status run_fft(const Opaque& statement, const Operands& operands, const Results&
 Status run_cholesky(const Opaque& statement, const Operands& operands, const Results& results);
 Status run_solve(const Opaque& statement, const Operands& operands, const Results& results);
 Status run_triangular_solve(const Opaque& statement, const Operands& operands, const Results& results);
+Status run_lu(const Opaque& statement, const Operands& operands, const Results& results);
 Status run_random(const Opaque& statement, const Operands& operands, const Results& results);
 
 }  // namespace lightline::loops::opaque

@@ -1,4 +1,4 @@
-// cholesky, solve and triangular_solve on batches of f32 or f64 matrices, computed in f64.
+// cholesky, solve, triangular_solve and lu on batches of f32 or f64 matrices, computed in f64.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,6 +87,23 @@ int64_t eliminate(Matrix& a, Matrix& b) {
   return -1;
 }
 
+// L below the diagonal and U from there on; `pivots` are the rows, from 1 on, that rows changed places with. A column
+// of zeros is left as it is.
+void factor_with_exchanges(Matrix& a, std::vector<int32_t>& pivots) {
+  for (int64_t k = 0; k < std::min(a.rows, a.columns); ++k) {
+    int64_t pivot = k;
+    for (int64_t i = k + 1; i < a.rows; ++i)
+      if (std::abs(a.at(i, k)) > std::abs(a.at(pivot, k))) pivot = i;
+    pivots.push_back(int32_t(pivot + 1));
+    if (pivot != k) std::swap_ranges(&a.at(k, 0), &a.at(k, 0) + a.columns, &a.at(pivot, 0));
+    if (a.at(k, k) == 0) continue;
+    for (int64_t i = k + 1; i < a.rows; ++i) {
+      a.at(i, k) /= a.at(k, k);
+      for (int64_t j = k + 1; j < a.columns; ++j) a.at(i, j) -= a.at(i, k) * a.at(k, j);
+    }
+  }
+}
+
 void substitute(const Matrix& a, Matrix& b, bool upper, bool unit) {
   const int64_t n = a.rows;
   for (int64_t step = 0; step < n; ++step) {
@@ -129,6 +146,17 @@ Status run_solve(const Opaque&, const Operands& operands, const Results& results
     substitute(a, b, true, false);
     store(b, *results[0], batch);
   }
+  return Ok{};
+}
+
+Status run_lu(const Opaque&, const Operands& operands, const Results& results) {
+  std::vector<int32_t> pivots;
+  for (int64_t batch = 0; batch < batch_of(operands[0]->shape()); ++batch) {
+    Matrix a = load(*operands[0], batch);
+    factor_with_exchanges(a, pivots);
+    store(a, *results[0], batch);
+  }
+  std::copy(pivots.begin(), pivots.end(), results[1]->as<int32_t>().begin());
   return Ok{};
 }
 

@@ -15,9 +15,10 @@ struct Builtin {
 };
 
 constexpr Builtin builtins[] = {
-    {"sort", run_sort},         {"topk", run_topk},   {"fft", run_fft},
-    {"cholesky", run_cholesky}, {"solve", run_solve}, {"triangular_solve", run_triangular_solve},
-    {"random", run_random},
+    {"sort", run_sort},   {"topk", run_topk},
+    {"fft", run_fft},     {"cholesky", run_cholesky},
+    {"solve", run_solve}, {"triangular_solve", run_triangular_solve},
+    {"lu", run_lu},       {"random", run_random},
 };
 
 const Builtin* find(std::string_view name) {

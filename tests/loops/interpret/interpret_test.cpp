@@ -450,7 +450,7 @@ TEST(Interpret, RefusesTooMuchMemory) {
 TEST(Interpret, OpaqueOperationsThatCanNotRun) {
   EXPECT_EQ(error_of("program p(x: f32[2]) -> (y) { y: f32[2] = opaque mystery(x) }", Tensor(DType::f32, {2})),
             "unsupported: in 'y': opaque operation 'mystery' can not run\nthose that can are sort, topk, fft, "
-            "cholesky, solve, triangular_solve, random");
+            "cholesky, solve, triangular_solve, lu, random");
 }
 
 }  // namespace

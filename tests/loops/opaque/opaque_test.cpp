@@ -145,6 +145,21 @@ TEST(Opaque, TriangularSolveReadsItsTriangle) {
   EXPECT_THAT(solve({2, 100, nan, 4}, ", upper = true"), ElementsAre(-136.5, 2.75));
 }
 
+TEST(Opaque, LuExchangesRows) {
+  const auto y = run("program p(a: f64[2, 2, 2]) -> (f, p) { (f: f64[2, 2, 2], p: i32[2, 2]) = opaque lu(a) }",
+                     tensor(DType::f64, {2, 2, 2}, {1, 5, 2, 4, 0, 3, 0, 6}));
+  EXPECT_THAT(numbers(y[0]), ElementsAre(2, 4, 0.5, 3, 0, 3, 0, 6));
+  EXPECT_THAT(numbers(y[1]), ElementsAre(2, 2, 1, 2));
+  // more columns than rows, and more rows than columns
+  const auto wide = run("program p(a: f64[2, 3]) -> (f, p) { (f: f64[2, 3], p: i32[2]) = opaque lu(a) }",
+                        tensor(DType::f64, {2, 3}, {1, 2, 3, 2, 2, 2}));
+  EXPECT_THAT(numbers(wide[0]), ElementsAre(2, 2, 2, 0.5, 1, 2));
+  const auto tall = run("program p(a: f64[3, 1]) -> (f, p) { (f: f64[3, 1], p: i32[1]) = opaque lu(a) }",
+                        tensor(DType::f64, {3, 1}, {1, 2, 4}));
+  EXPECT_THAT(numbers(tall[0]), ElementsAre(4, 0.5, 0.25));
+  EXPECT_THAT(numbers(tall[1]), ElementsAre(3));
+}
+
 // ---- random ----
 
 TEST(Opaque, RandomIsDefinedByPosition) {

@@ -50,13 +50,6 @@ SymbolicTensor steps_last(Lowering& l, const SymbolicTensor& stacked) {
   return l.permute(stacked, order);
 }
 
-// The row with the greatest entry in column `step`, from row `step` on.
-SymbolicTensor pivot_rows(Lowering& l, const Matrices& m, const SymbolicTensor& a, const Subscript& step) {
-  return l.reduce(DType::i64, m.batch, Reducer::argmax, {m.rows}, [&](const Indices& b, const Indices& r) {
-    return select(value(r[0]) < value(step), -1.0, call(Function::abs, l.read(a, joined(b, {r[0], step}))));
-  });
-}
-
 SymbolicTensor elimination_step(Lowering& l, const Matrices& m, const SymbolicTensor& a, const Subscript& step) {
   const SymbolicTensor multiples = l.map(a.dtype, m.vectors(m.rows), [&](const Indices& i) {
     const Scalar entry = l.read(a, joined(batch_of(i, 1), {i.back(), step})),
@@ -80,20 +73,14 @@ Eliminated eliminated(Lowering& l, const SymbolicTensor& a, bool exchange) {
   const int64_t steps = std::min(m.rows, m.columns);
   if (steps == 0)
     return {a, l.map(DType::i32, m.vectors(0), [&](const Indices&) { return l.literal(Literal::of(int64_t(0))); })};
+  if (exchange) {
+    const auto results = l.opaque("lu", {a}, {}, {{a.dtype, a.shape}, {DType::i32, m.vectors(steps)}});
+    return {results[0], results[1]};
+  }
   const auto results =
       l.repeat(steps, {a}, [&](const Subscript& step, const std::vector<SymbolicTensor>& carried) -> RepeatYield {
-        SymbolicTensor rows = carried[0];
-        if (!exchange)
-          return {{elimination_step(l, m, rows, step)},
-                  {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
-        const SymbolicTensor pivots = pivot_rows(l, m, rows, step);
-        const SymbolicTensor swapped = l.map(a.dtype, a.shape, [&](const Indices& i) {
-          const Indices b = batch_of(i, 2);
-          return l.read(rows, joined(b, {exchanged(l, i[b.size()], step, l.read(pivots, b), m.rows), i[b.size() + 1]}));
-        });
-        const SymbolicTensor counted =
-            l.map(DType::i32, m.batch, [&](const Indices& b) { return convert(l.read(pivots, b) + 1.0, DType::i32); });
-        return {{elimination_step(l, m, swapped, step)}, {counted}};
+        return {{elimination_step(l, m, carried[0], step)},
+                {l.map(DType::i32, m.batch, [&](const Indices&) { return convert(value(step + 1), DType::i32); })}};
       });
   return {results[0], steps_last(l, results[1])};
 }
