@@ -89,26 +89,30 @@ uint64_t hash_of(const Value& value) {
   return hash;
 }
 
+// What the coordinates there are make of a form.
+std::optional<Form> Coordinates::known(const Form& form) const {
+  if (by_digits_)
+    if (auto digits = of_coordinates(form)) return digits;
+  for (size_t i = 0; i < forms_.size(); ++i) {
+    const Form& one = forms_[i];
+    if (one.terms.size() != form.terms.size()) continue;
+    const int64_t factor = form.terms[0].second / one.terms[0].second;
+    bool proportional = factor != 0;
+    for (size_t t = 0; t < form.terms.size() && proportional; ++t)
+      proportional = form.terms[t].first == one.terms[t].first && form.terms[t].second == factor * one.terms[t].second;
+    if (!proportional) continue;
+    const int64_t constant = form.constant - factor * one.constant;
+    if (index::is_kept(constant) && index::is_kept(factor))
+      return Form{constant, {{index::AtomId(first_ + i), factor}}};
+    return atoms_.sum(Form::of(constant), variable(i), factor);
+  }
+  return atoms_.has_data(form) ? std::nullopt : of_coordinates(form);
+}
+
 Form Coordinates::name(const Form& form) {
   if (form.is_constant()) return form;
   if (by_place_ && atoms_.has_data(form)) return at_places(form);
-  if (by_digits_)
-    if (auto digits = of_coordinates(form)) return *digits;
-  for (size_t i = 0; i < forms_.size(); ++i) {
-    const Form& known = forms_[i];
-    if (known.terms.size() != form.terms.size()) continue;
-    const int64_t factor = form.terms[0].second / known.terms[0].second;
-    bool proportional = factor != 0;
-    for (size_t t = 0; t < form.terms.size() && proportional; ++t)
-      proportional =
-          form.terms[t].first == known.terms[t].first && form.terms[t].second == factor * known.terms[t].second;
-    if (!proportional) continue;
-    const int64_t constant = form.constant - factor * known.constant;
-    if (index::is_kept(constant) && index::is_kept(factor)) return {constant, {{index::AtomId(first_ + i), factor}}};
-    return atoms_.sum(Form::of(constant), variable(i), factor);
-  }
-  if (!atoms_.has_data(form))
-    if (auto known = of_coordinates(form)) return *known;
+  if (auto found = known(form)) return *std::move(found);
   forms_.push_back(form);
   return variable(forms_.size() - 1);
 }
@@ -333,9 +337,26 @@ void Coordinates::prepare(std::span<const Form* const> forms) {
     plain_forms.push_back({{form->terms.size() > 1, divisor}, form});
   }
   const auto is_finer = [](const auto& a, const auto& b) { return a.first < b.first; };
-  if (!std::is_sorted(plain_forms.begin(), plain_forms.end(), is_finer))
-    std::stable_sort(plain_forms.begin(), plain_forms.end(), is_finer);
+  const bool in_order = forms_.empty() && std::is_sorted(plain_forms.begin(), plain_forms.end(), is_finer);
+  if (!in_order) std::stable_sort(plain_forms.begin(), plain_forms.end(), is_finer);
   for (const auto& [order, form] : plain_forms) name(*form);
+  if (!in_order && !by_place_) order_by_use(forms);
+}
+
+// Which forms are coordinates does not say which is the first: that is the one that is used first.
+void Coordinates::order_by_use(std::span<const Form* const> forms) {
+  std::vector<Form> ordered;
+  std::vector<bool> used(forms_.size());
+  const auto use = [&](size_t i) {
+    if (!used[i]) ordered.push_back(forms_[i]);
+    used[i] = true;
+  };
+  for (const Form* form : forms) {
+    if (form->is_constant() || atoms_.has_data(*form)) continue;
+    if (const auto found = known(*form)) atoms_.for_each_variable(*found, [&](index::AtomId v) { use(v - first_); });
+  }
+  for (size_t i = 0; i < forms_.size(); ++i) use(i);
+  forms_ = std::move(ordered);
 }
 
 void Coordinates::prepare_compounds(std::span<const Form* const> forms) {

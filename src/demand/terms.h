@@ -135,6 +135,8 @@ class Coordinates {
   uint32_t rank() const { return uint32_t(forms_.size()); }
 
  private:
+  std::optional<Form> known(const Form& form) const;
+  void order_by_use(std::span<const Form* const> forms);
   Form at_places(const Form& form);
   // Before all others: what quotients, remainders and numbers by data ask for.
   void prepare_compounds(std::span<const Form* const> forms);

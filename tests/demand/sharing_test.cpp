@@ -188,6 +188,24 @@ TEST(Sharing, APartThatIsComputedAgainCostsNothing) {
   EXPECT_EQ(transcendentals(text), 2 * 6);
 }
 
+// Rows that are read as 4 j + r in one place and as they lie in another, as groups of channels are
+TEST(Sharing, AFunctionIsOneWhicheverWayItsRowsAreRead) {
+  for (const char* first : {"g[i, 4 * j + r, s]", "sigmoid(h[i, 4 * j + r, s])"})
+    for (const char* second : {"g[i, 4 * j + r, s]", "sigmoid(h[i, 4 * j + r, s])"}) {
+      const auto work = testing_support::analysis_of(std::string(R"(program p(w: f32[32], x: f32[4, 32, 16]) -> (y) {
+        h: f32[4, 32, 16] = for i, j, k: x[i, j, k] * w[j]
+        g: f32[4, 32, 16] = for i, j, k: sigmoid(h[i, j, k])
+        t: f32[4, 8] = for i, j: sum r in 4, s in 16: )") +
+                                                     first + R"(
+        v: f32[4, 8] = for i, j: sum r in 4, s in 16: ()" +
+                                                     second + " - t[i, j]) * (" + second + R"( - t[i, j])
+        y: f32[4, 32, 16] = for i, j, k: g[i, j, k] * v[i, j div 4]
+      })")
+                            .fused.work;
+      EXPECT_EQ(work.transcendental_ops, 4 * 32 * 16) << first << second;
+    }
+}
+
 TEST(Sharing, AProductAndItsTransposeAreOne) {
   const std::string text =
       "program p(a: f32[8, 5], b: f32[6, 5]) -> (y, z) {\n"
