@@ -38,8 +38,10 @@ void attach(graph::Graph& graph, const ZipReader& zip, const std::string& folder
             const std::unordered_map<std::string, Payload>& payloads, bool constants) {
   for (graph::Input& input : graph.inputs) {
     const auto found = payloads.find(input.source);
-    if (input.source.empty() || found == payloads.end() || (input.kind == graph::InputKind::constant) != constants)
-      continue;
+    if (input.source.empty() || found == payloads.end() || input.known) continue;
+    // Buffers that are not saved with the weights lie among the constants.
+    const bool fits = constants ? input.kind != graph::InputKind::parameter : input.kind != graph::InputKind::constant;
+    if (!fits) continue;
     const std::string name = folder + found->second.path;
     // Parameters with one payload are one storage: tied weights.
     if (!constants) input.source = name;

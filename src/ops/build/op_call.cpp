@@ -68,6 +68,12 @@ DType result_type(const std::vector<Operand>& operands) {
   return result.value_or(DType::f32);
 }
 
+SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result) {
+  if (out.shape != result.shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
+  lowering.write(out, result);
+  return out;
+}
+
 std::string_view OpCall::overload() const {
   const size_t first = node_.target.find('.');
   const size_t last = node_.target.rfind('.');
@@ -192,6 +198,12 @@ std::string OpCall::text(std::string_view name, std::string_view fallback) const
   const Argument* value = argument(name);
   const auto* s = value ? std::get_if<std::string>(value) : nullptr;
   return s ? *s : std::string(fallback);
+}
+
+std::optional<Shape> OpCall::memory_format(const Shape& shape) const {
+  const std::string format = text("memory_format", "");
+  if (format.find("channels_last") != std::string::npos) return channels_last_strides(shape);
+  return format.find("contiguous") == std::string::npos ? std::nullopt : std::optional<Shape>(Shape{});
 }
 
 std::optional<DType> OpCall::dtype_if(std::string_view name) const {

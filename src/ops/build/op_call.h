@@ -29,6 +29,9 @@ DType result_type(const std::vector<Operand>& operands);
 // Integers and bool become f32.
 DType floating_type(DType dtype);
 
+// add(x, y, out=z): z takes the result and is it.
+SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result);
+
 class Registry;
 
 class OpCall {
@@ -66,6 +69,8 @@ class OpCall {
   std::string text(std::string_view name, std::string_view fallback) const;
   DType dtype(std::string_view name, DType fallback) const;
   std::optional<DType> dtype_if(std::string_view name) const;
+  // The strides that memory_format= asks for; none if it leaves them to the operator.
+  std::optional<Shape> memory_format(const Shape& shape) const;
   std::vector<int64_t> integers(std::string_view name) const;  // one integer counts as a list of one
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback) const;
   // A list of `count`: a shorter list of one is repeated; absent or empty gives `fallback` everywhere.

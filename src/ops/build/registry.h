@@ -20,6 +20,7 @@ struct Operator {
   Definition define;
   std::vector<std::string> aliases;  // further canonical or full source names
   bool returns_list = false;         // a list of results, even of one
+  bool augmented = false;            // a += b: writes the tensor a, or gives a new number
 };
 
 class Registry {

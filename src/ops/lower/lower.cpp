@@ -79,9 +79,10 @@ class NodeLowering {
       call.lower_graph = [this](const graph::Graph& body, const std::vector<SymbolicTensor>& inputs) {
         return lower_body(body, inputs);
       };
-      results = define(*match.op, match.in_place, call);
+      const bool in_place = writes_first(match, call);
+      results = define(*match.op, in_place, call);
       for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
-      if (match.in_place && !results.empty() && results[0]) write_first_argument(node, *results[0], results);
+      if (in_place && !results.empty() && results[0]) write_first_argument(node, *match.op, *results[0], results);
       if (node.target.ends_with(".out")) write_out(node, results);
       if (role_ == Role::program && any_not_executable(std::span(out_.program.statements).subspan(first_statement)))
         ++out_.not_executable[node.target];
@@ -110,13 +111,20 @@ class NodeLowering {
     const Registry::Match match = all_operators().find(node.target);
     if (!match.op) return {lower_untyped_opaque(node), false};
     OpCall call(all_operators(), lowering_, graph_, node, match.op->parameters, values);
-    const bool in_place = match.in_place || call.flag("inplace", false);
+    const bool in_place = writes_first(match, call);
     PythonLowering::Applied applied{define(*match.op, in_place, call), match.op->returns_list};
     for (std::string& assumption : call.assumptions) out_.assumptions.push_back(std::move(assumption));
     if (in_place && !applied.results.empty() && applied.results[0])
-      write_first_argument(node, *applied.results[0], applied.results);
+      write_first_argument(node, *match.op, *applied.results[0], applied.results);
     ++out_.calls[match.op->name];
     return applied;
+  }
+
+  // Sizes of typed graphs are tensors of rank 0: `a += b` gives a new one.
+  bool writes_first(const Registry::Match& match, const OpCall& call) const {
+    if (match.in_place || (graph_.untyped && call.flag("inplace", false))) return true;
+    const auto a = match.op->augmented ? call.tensor_if("a") : std::nullopt;
+    return a && (graph_.untyped || a->rank() > 0);
   }
 
   std::vector<std::optional<SymbolicTensor>> define(const Operator& op, bool in_place, OpCall& call) {
@@ -156,11 +164,15 @@ class NodeLowering {
     return name;
   }
 
-  void write_first_argument(const graph::Node& node, const SymbolicTensor& value,
+  void write_first_argument(const graph::Node& node, const Operator& op, const SymbolicTensor& value,
                             std::vector<std::optional<SymbolicTensor>>& results) {
     const graph::NamedArgument* first = node.arguments.empty() ? nullptr : &node.arguments[0];
     const auto* ref = first ? std::get_if<graph::ValueRef>(&first->value) : nullptr;
     if (!ref || !values[ref->id]) fail("an in-place operator has no tensor to write");
+    if (op.family == "views") {  // x.t_(): the same elements under other indices
+      values[ref->id] = value;
+      return;
+    }
     const SymbolicTensor target = *values[ref->id];
     const bool unchanged = target.storage == value.storage && target.view == value.view;
     if (!unchanged) lowering_.write(target, value);
@@ -172,10 +184,7 @@ class NodeLowering {
     for (const graph::NamedArgument& argument : node.arguments) {
       const auto* ref = argument.name == "out" ? std::get_if<graph::ValueRef>(&argument.value) : nullptr;
       if (!ref || !values[ref->id] || results.size() != 1 || !results[0]) continue;
-      const SymbolicTensor out = *values[ref->id];
-      if (out.shape != results[0]->shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
-      lowering_.write(out, *results[0]);
-      results[0] = out;
+      results[0] = ops::write_out(lowering_, *values[ref->id], *results[0]);
     }
   }
 

@@ -66,7 +66,9 @@ void to(PyCall& call) {
     else if (argument.name == "memory_format")
       plain.set("memory_format", argument.value);
   }
-  const PyValue *positional = call.at(3), *kind = call.at(1);  // non_blocking stands before copy
+  // A dtype or a tensor, non_blocking, copy; or a device, a dtype, non_blocking, copy
+  const PyValue* kind = call.at(1);
+  const PyValue* positional = call.at(kind && (kind->dtype() || kind->is_tensor()) ? 3 : 4);
   if (positional && positional->integer() && !call.named("copy") && kind && !kind->is_none())
     plain.set("copy", *positional);
   call = std::move(plain);
@@ -384,9 +386,9 @@ void normalise_call(PyCall& call) {
   }
   drop(call,
        {"out", "device", "layout", "pin_memory", "requires_grad", "generator", "non_blocking", "_stacklevel", "names"});
-  // with contiguous_format, preserve_format or None nothing is said that is not the operator's own
+  // preserve_format or None says nothing that is not the operator's own
   if (const PyValue* format = call.named("memory_format");
-      format && !(format->text() && format->text()->find("last") != std::string::npos))
+      format && !(format->text() && format->text()->find("preserve") == std::string::npos))
     drop(call, {"memory_format"});
   const size_t dot = call.target.rfind('.');
   const auto form = call_rewrites().find(std::string_view(call.target).substr(dot == std::string::npos ? 0 : dot + 1));

@@ -26,6 +26,11 @@ void PythonLowering::know(const SymbolicTensor& input, const lightline::Tensor& 
 
 void PythonLowering::lower(const graph::Node& node) {
   PyValue result = evaluate(resolve(node));
+  if (result.is_tensor() && node.target.ends_with('_') && !node.arguments.empty()) {
+    const Registry::Match match = all_operators().find(node.target);
+    const auto* first = std::get_if<graph::ValueRef>(&node.arguments[0].value);
+    if (first && match.op && match.in_place && match.op->family == "views") values_[first->id] = result.tensor;
+  }
   if (node.results.empty()) return;
   if (result.is_tensor() && result.levels.empty())
     values_[node.results[0]] = std::move(result.tensor);
@@ -149,13 +154,6 @@ void cast_arguments(Lowering& lowering, PyCall& call, DType dtype) {
       for (PyValue& item : value.items) cast(item);
   };
   for (PyCall::Argument& argument : call.arguments) cast(argument.value);
-}
-
-// torch.add(x, y, out=z): z takes the result and is it.
-SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result) {
-  if (out.shape != result.shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
-  lowering.write(out, result);
-  return out;
 }
 
 DType widest_float(const PyCall& call) {

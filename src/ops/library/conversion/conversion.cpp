@@ -12,15 +12,10 @@ SymbolicTensor converted(Lowering& l, const SymbolicTensor& x, DType dtype) {
   return l.map(dtype, x.shape, [&](const Indices& i) { return l.call(Function::real, l.read(x, i)); });
 }
 
-bool asks_for_channels_last(const OpCall& c) {
-  return c.text("memory_format", "").find("channels_last") != std::string::npos;
-}
-
 // A copy with the elements in the same order in memory, if no other is asked for.
 SymbolicTensor cloned(OpCall& c, const SymbolicTensor& x) {
-  return c.lowering().laid_out(c.lowering().copy(x), asks_for_channels_last(c)
-                                                         ? channels_last_strides(x.shape)
-                                                         : elementwise_strides(x.shape, {x.layout()}));
+  const auto asked = c.memory_format(x.shape);
+  return c.lowering().laid_out(c.lowering().copy(x), asked ? *asked : elementwise_strides(x.shape, {x.layout()}));
 }
 
 void define_to(OpCall& c) {
@@ -29,9 +24,8 @@ void define_to(OpCall& c) {
   if (const auto other = c.tensor_if("other")) dtype = other->dtype;
   if (dtype == x.dtype && c.flag("copy", false)) return c.add_result(cloned(c, x));
   const SymbolicTensor result = converted(c.lowering(), x, dtype);
-  if (!asks_for_channels_last(c)) return c.add_result(result);
-  const Shape strides = channels_last_strides(x.shape);
-  c.add_result(result.strides == strides ? result : c.lowering().snapshot(result, strides));
+  const auto asked = c.memory_format(x.shape);
+  c.add_result(!asked || result.strides == *asked ? result : c.lowering().snapshot(result, *asked));
 }
 
 void define_to_copy(OpCall& c) {

@@ -33,7 +33,8 @@ void add_filled(Registry& r, const std::string& name, int64_t value, std::vector
   r.add(name + "_like", "self, dtype", [value](OpCall& c) {
     const SymbolicTensor x = c.tensor("self");
     const SymbolicTensor result = filled(c, c.dtype("dtype", x.dtype), x.shape, integer_operand(value));
-    c.add_result(c.lowering().laid_out(result, elementwise_strides(x.shape, {x.layout()})));
+    const auto asked = c.memory_format(x.shape);
+    c.add_result(c.lowering().laid_out(result, asked ? *asked : elementwise_strides(x.shape, {x.layout()})));
   });
 }
 
@@ -210,7 +211,8 @@ void register_creation(Registry& r) {
   r.add("full_like", "self, fill_value, dtype", [](OpCall& c) {
     const SymbolicTensor x = c.tensor("self");
     const SymbolicTensor result = filled(c, c.dtype("dtype", x.dtype), x.shape, c.operand("fill_value"));
-    c.add_result(c.lowering().laid_out(result, elementwise_strides(x.shape, {x.layout()})));
+    const auto asked = c.memory_format(x.shape);
+    c.add_result(c.lowering().laid_out(result, asked ? *asked : elementwise_strides(x.shape, {x.layout()})));
   });
   r.add("fill", "self, value", define_fill, {"zero"});
   r.add("scalar_tensor", "s, dtype",

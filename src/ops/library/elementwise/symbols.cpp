@@ -9,17 +9,6 @@ Definition joined(Promotion promotion, Scalar (*body)(Scalar, Scalar)) {
   return [=](OpCall& c) { binary(c, promotion, body, "a", "b"); };
 }
 
-// a += b: writes the tensor a, or gives a new number.
-Definition in_place(Definition define) {
-  return [define = std::move(define)](OpCall& c) {
-    define(c);
-    const auto target = c.tensor_if("a");
-    if (!target || target->rank() == 0) return;
-    c.lowering().write(*target, *c.results[0]);
-    c.results[0] = *target;
-  };
-}
-
 Scalar floor_division(Scalar a, Scalar b) {
   return is_integer(a.type) ? call(Function::div, a, b) : call(Function::floor, a / b);
 }
@@ -72,7 +61,7 @@ void register_symbols(Registry& r) {
     r.add("_operator." + name, "a, b", joined(promotion, body), {"operator." + name});
     if (promotion == Promotion::test) return;
     const std::string augmented = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
-    r.add("_operator." + augmented, "a, b", in_place(joined(promotion, body)), {"operator." + augmented});
+    r.add("_operator." + augmented, "a, b", joined(promotion, body), {"operator." + augmented}).augmented = true;
   };
   two("add", Promotion::same, sum);
   two("sub", Promotion::same, [](Scalar a, Scalar b) { return a - b; });
@@ -92,7 +81,7 @@ void register_symbols(Registry& r) {
   two("lshift", Promotion::same, [](Scalar a, Scalar b) { return call(Function::shl, a, b); });
   two("rshift", Promotion::same, [](Scalar a, Scalar b) { return call(Function::shr, a, b); });
   r.add("_operator.truediv", "a, b", define_true_division, {"operator.truediv"});
-  r.add("_operator.itruediv", "a, b", in_place(define_true_division), {"operator.itruediv"});
+  r.add("_operator.itruediv", "a, b", define_true_division, {"operator.itruediv"}).augmented = true;
   r.add("sym_max", "a, b", joined(Promotion::same, [](Scalar a, Scalar b) { return max(a, b); }));
   r.add("sym_min", "a, b", joined(Promotion::same, [](Scalar a, Scalar b) { return min(a, b); }));
   r.add("sym_ite", "b, t, f", define_conditional);

@@ -98,8 +98,7 @@ SymbolicTensor strided(OpCall& c, const SymbolicTensor& x) {
 SymbolicTensor contiguous(OpCall& c, const SymbolicTensor& x) {
   Lowering& l = c.lowering();
   if (x.size() > l.whole(x).size()) return l.copy(x);  // repeats elements
-  const bool channels_last = c.text("memory_format", "").find("channels_last") != std::string::npos;
-  Shape strides = channels_last ? channels_last_strides(x.shape) : Shape{};
+  Shape strides = c.memory_format(x.shape).value_or(Shape{});
   if (const auto recorded = c.recorded_strides(0)) strides = simplified_strides(x.shape, *recorded);
   return strides == x.strides ? x : l.snapshot(x, std::move(strides));
 }
@@ -282,10 +281,10 @@ void register_reshapes(Registry& r) {
     const SymbolicTensor x = c.tensor("self");
     c.add_result(c.lowering().reshape(x.strides.empty() ? x : c.lowering().snapshot(x), {x.size()}));
   });
-  r.add("squeeze", "self, dim", define_squeeze, {"squeeze_copy", "squeeze_"});
+  r.add("squeeze", "self, dim", define_squeeze, {"squeeze_copy"});
   r.add("unsqueeze", "self, dim",
         [](OpCall& c) { c.add_result(c.lowering().unsqueeze(c.tensor("self"), c.integer("dim"))); },
-        {"unsqueeze_copy", "unsqueeze_"});
+        {"unsqueeze_copy"});
   for (int64_t rank = 1; rank <= 3; ++rank) {
     const auto one = [rank](OpCall& c) {
       if (c.tensor_if("self")) return c.add_result(at_least(c.lowering(), c.tensor("self"), rank));
@@ -300,18 +299,17 @@ void register_permutations(Registry& r) {
         [](OpCall& c) { c.add_result(c.lowering().permute(c.tensor("self"), c.integers("dims"))); }, {"permute_copy"});
   r.add("transpose", "self, dim0, dim1",
         [](OpCall& c) { c.add_result(c.lowering().transpose(c.tensor("self"), c.integer("dim0"), c.integer("dim1"))); },
-        {"transpose_copy", "swapdims", "transpose_", "swapdims_"});
-  r.add(
-      "swapaxes", "self, axis0, axis1",
-      [](OpCall& c) { c.add_result(c.lowering().transpose(c.tensor("self"), c.integer("axis0"), c.integer("axis1"))); },
-      {"swapaxes_"});
+        {"transpose_copy", "swapdims"});
+  r.add("swapaxes", "self, axis0, axis1", [](OpCall& c) {
+    c.add_result(c.lowering().transpose(c.tensor("self"), c.integer("axis0"), c.integer("axis1")));
+  });
   r.add("t", "self",
         [](OpCall& c) {
           const SymbolicTensor x = c.tensor("self");
           require(x.rank() <= 2, "t() takes a matrix");
           c.add_result(x.rank() < 2 ? x : c.lowering().transpose(x, 0, 1));
         },
-        {"t_copy", "t_"});
+        {"t_copy"});
   r.add("numpy_T", "self", [](OpCall& c) {
     c.add_result(c.lowering().permute(c.tensor("self"), reversed_order(c.tensor("self").rank())));
   });
@@ -357,7 +355,7 @@ void register_views(Registry& r) {
   });
   r.add("unfold", "self, dimension, size, step", define_unfold, {"unfold_copy"});
   r.add("as_strided", "self, size, stride, storage_offset",
-        [](OpCall& c) { c.add_result(strided(c, c.tensor("self"))); }, {"as_strided_copy", "as_strided_"});
+        [](OpCall& c) { c.add_result(strided(c, c.tensor("self"))); }, {"as_strided_copy"});
   r.add("contiguous", "self, memory_format", [](OpCall& c) { c.add_result(contiguous(c, c.tensor("self"))); });
   r.add("detach", "self", [](OpCall& c) { c.add_result(c.tensor("self")); },
         {"alias", "lift", "lift_fresh", "positive", "detach_", "view_of", "resolve_conj", "resolve_neg",
