@@ -439,6 +439,8 @@ class Needs {
   void share_parts_of_sums();
   void take_apart(SharedParts& group);
   void fold_pairs();
+  struct Met;
+  void add_up_parts();
 
   NormalForm& form_;
   Atoms& atoms_;
@@ -483,6 +485,8 @@ class Needs {
   std::map<PairKey, Pair> pairs_;
   std::map<PairKey, std::vector<Network>> sums_met_;  // pairs of a sum that has sums of products among its parts
   std::vector<PricedChain> chains_;
+  std::map<TermId, std::set<PairKey>> pairs_of_;  // fused: by the sum that has them
+  std::vector<PricedChain> window_chains_;        // fused: those that transforms could take
   static constexpr size_t most_folded = 64;
   static constexpr size_t few_factors = 6;  // orders of those cost little
   double order_steps_ = 4e6;                // left, of pairs of parts that are looked at

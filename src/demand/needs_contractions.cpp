@@ -272,7 +272,8 @@ void Needs::price(Network& network, TermId owner, Results& results) {
   Work& added_to = work_of(owner);
   added_to.macs[type] += tier_ == Tier::floor ? std::min(macs, transformed) : macs;
   added_to.transformed_macs[type] += std::min(macs, transformed);
-  if (tier_ != Tier::unfused && share == 1) chains_.push_back({network, owner, type, real, macs});
+  if (tier_ == Tier::unfused || (share < 1 && tier_ == Tier::floor)) return;
+  (share == 1 ? chains_ : window_chains_).push_back({network, owner, type, real, macs, std::min(macs, transformed)});
 }
 
 // A product with a conjugate takes the same real products.
@@ -368,6 +369,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
                             uint64_t(type.wide), uint64_t(real), std::bit_cast<uint64_t>(share)};
   if (tier_ == Tier::unfused) key.push_back(term(owner).salt);
   Pair& pair = pairs_[key];
+  if (tier_ == Tier::fused) pairs_of_[owner].insert(key);
   pair.split = rank_of(first);
   pair.type = type;
   pair.real_products = real;
@@ -488,6 +490,7 @@ void Needs::settle_pairs() {
     pair.products = products;
   }
   fold_pairs();
+  add_up_parts();
   for (const auto& [key, pair] : pairs_) {
     const double products = pair.products * pair.real_products;
     Work& added_to = work_of(pair.owner);

@@ -9,23 +9,6 @@ namespace lightline::demand {
 
 using loops::Reducer;
 
-namespace {
-
-// As far as bounds of the same forms tell.
-bool lies_inside(const Region& one, const Region& all) {
-  if (!one.samples.empty() || !all.samples.empty()) return one == all;
-  for (size_t d = 0; d < one.box.size(); ++d) {
-    const Range &own = one.box[d], &other = all.box[d];
-    if (own.lo < other.lo || own.hi > other.hi || (other.step != 1 && own != other)) return false;
-  }
-  return std::all_of(all.cuts.begin(), all.cuts.end(), [&](const Form& cut) {
-    return std::any_of(one.cuts.begin(), one.cuts.end(),
-                       [&](const Form& own) { return own.terms == cut.terms && own.constant <= cut.constant; });
-  });
-}
-
-}  // namespace
-
 // One part of a sum: a product of factors under a sum, written out as far as its factors are other parts.
 struct Needs::Chain {
   TermId made = no_term;
@@ -158,7 +141,7 @@ void Needs::factor_out(TermId id) {
     if (!apart) apart = products_apart(values, region);
     if (price_factored(id, chains, common, *apart)) return;
   }
-  price_met_together(id, chains, values);
+  if (tier_ == Tier::floor) price_met_together(id, chains, values);
 }
 
 // Windows of one array with different weights, as two convolutions that are added: each element meets each result once,

@@ -65,6 +65,8 @@ struct PricedChain {
   TermId owner = no_term;
   Operands type = DType::f32;
   double real_products = 1, products = 0;
+  double transformed = 0;  // products, with transforms
+  bool added_up = false;   // its products are those of a sum that it is a part of
 };
 
 // Products of several factors on the way to sums

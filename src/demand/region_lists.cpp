@@ -18,6 +18,18 @@ bool contains(const Region& a, const Region& b) {
   return true;
 }
 
+bool lies_inside(const Region& one, const Region& all) {
+  if (!one.samples.empty() || !all.samples.empty()) return one == all;
+  for (size_t d = 0; d < one.box.size(); ++d) {
+    const Range &own = one.box[d], &other = all.box[d];
+    if (own.lo < other.lo || own.hi > other.hi || (other.step != 1 && own != other)) return false;
+  }
+  return std::all_of(all.cuts.begin(), all.cuts.end(), [&](const Form& cut) {
+    return std::any_of(one.cuts.begin(), one.cuts.end(),
+                       [&](const Form& own) { return own.terms == cut.terms && own.constant <= cut.constant; });
+  });
+}
+
 Region meet(const Region& needed, const Region& where, uint32_t first, const Atoms& atoms) {
   Region result = where;
   for (size_t c = 0; c < needed.box.size(); ++c) {

@@ -9,6 +9,8 @@ namespace lightline::demand {
 
 // Every point of the second is seen at once to be in the first.
 bool contains(const Region& a, const Region& b);
+// The first in the second, as far as bounds of the same forms tell.
+bool lies_inside(const Region& one, const Region& all);
 
 // Adds a region, unless it is there already or there are too many.
 enum class Inserted : uint8_t { added, known, too_many };

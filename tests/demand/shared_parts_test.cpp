@@ -280,8 +280,85 @@ TEST(SharedParts, ConvolutionsOfOneImageThatAreAddedAreOne) {
   EXPECT_EQ(macs(text("x[n, c, i + r, j + s]", "3")), one);
   EXPECT_EQ(macs(text("x[n, c, i + r + 1, j + s + 1]", "1")), one);
   EXPECT_LE(floor_macs(text("x[n, c, i + r, j + s]", "3")), one);
+  // Steps of two: along each side 46 places are in the image, and 16 of them in the other window.
+  EXPECT_EQ(macs(text("x[n, c, i + 2 * r - 1, j + 2 * s - 1 | 0]", "3")), one + 2 * 4 * 8 * (46 * 46 - 16 * 16));
   // Rows of which the other window has one
   EXPECT_GE(macs(text("x[n, c, 17 - i - r, j + s]", "1")), one + 2 * 4 * 16 * 8 * 15);
+}
+
+// ---- parts of a sum that meet one factor are added up before ----
+
+// Whatever the factors have in common: a batch, padding, a mask.
+TEST(SharedParts, ProductsWithOneFactorOfEachBatch) {
+  const auto text = [](const std::string& scale, const std::string& second) {
+    return "program p(x: f32[4, 32, 64], y: f32[4, 32, 64], w: f32[4, 64, 48], s: f32[4, 32]) -> (z) {\n"
+           "  a: f32[4, 32, 48] = for b, i, j: sum k in 64: x[b, i, k] * w[b, k, j]\n"
+           "  c: f32[4, 32, 48] = for b, i, j: sum k in 64: y[b, i, k] * w[" +
+           second + ", k, j]\n  z: f32[4, 32, 48] = for b, i, j: exp(a[b, i, j] + " + scale + " * c[b, i, j])\n}";
+  };
+  const double one = 4 * 32 * 64 * 48;
+  EXPECT_EQ(macs(text("3", "b")), one);
+  EXPECT_EQ(macs(text("s[b, i]", "b")), one);
+  EXPECT_EQ(macs(text("3", "3 - b")), 2 * one);  // each element of w meets other results
+}
+
+TEST(SharedParts, OneProductOfABatchLessAnother) {
+  const auto text = [](const std::string& also) {
+    return "program p(x: f32[2, 4, 32, 64], w: f32[4, 64, 48]) -> (z" + also +
+           ") {\n"
+           "  a: f32[2, 4, 32, 48] = for g, b, i, j: sum k in 64: x[g, b, i, k] * w[b, k, j]\n"
+           "  z: f32[4, 32, 48] = for b, i, j: a[0, b, i, j] + 3 * (a[1, b, i, j] - a[0, b, i, j])\n}";
+  };
+  EXPECT_EQ(macs(text("")), 4 * 32 * 64 * 48);
+  EXPECT_EQ(macs(text(", a")), 2 * 4 * 32 * 64 * 48);
+}
+
+TEST(SharedParts, MaskedProductsWithOneFactor) {
+  const auto text = [](const std::string& mask) {
+    return "program p(x: f32[64, 64], y: f32[64, 64], w: f32[64, 32]) -> (z) {\n"
+           "  a: f32[64, 32] = for i, j: sum k in 64: if(k <= i, x[i, k] * w[k, j], 0.0)\n"
+           "  c: f32[64, 32] = for i, j: sum k in 64: if(" +
+           mask + ", y[i, k] * w[k, j], 0.0)\n  z: f32[64, 32] = for i, j: exp(a[i, j] + c[i, j])\n}";
+  };
+  EXPECT_EQ(macs(text("k <= i")), 64 * 65 / 2 * 32);
+  EXPECT_EQ(macs(text("k <= i + 1")), (64 * 65 / 2 + 63) * 32);
+  EXPECT_EQ(macs(text("k > i")), 64 * 64 * 32);
+}
+
+TEST(SharedParts, PaddedWindowsWithOneKernel) {
+  const double one = 16 * 16 * (3 * 64 - 2);
+  const auto text = [](const std::string& end) {
+    return "program p(x: f32[16, 64], y: f32[16, 64], w: f32[16, 16, 3]) -> (z) {\n"
+           "  a: f32[16, 64] = for o, t: sum c in 16, r in 3: x[c, t + r - 1 | 0] * w[o, c, r]\n"
+           "  b: f32[16, 64] = for o, t: sum c in 16, r in 3: y[c, t + r - 1 | 0] * w[o, c, r]\n" +
+           end + "\n}";
+  };
+  EXPECT_EQ(macs(text("z: f32[16, 64] = for o, t: max(a[o, t] + b[o, t], 0.0)")), one);
+  EXPECT_EQ(macs(text("d: f32[16, 64] = for o, t: a[o, t] - b[o, t]\n"
+                      "z: f32[] = sum o in 16, t in 64: d[o, t] * d[o, t]")),
+            one + 16 * 64);
+  // One channel each
+  EXPECT_EQ(macs("program p(x: f32[16, 64], y: f32[16, 64], w: f32[16, 3]) -> (z) {\n"
+                 "  a: f32[16, 62] = for o, t: sum r in 3: x[o, t + r] * w[o, r]\n"
+                 "  b: f32[16, 62] = for o, t: sum r in 3: y[o, t + r] * w[o, r]\n"
+                 "  z: f32[16, 62] = for o, t: max(a[o, t] + b[o, t], 0.0)\n}"),
+            16 * 62 * 3);
+}
+
+// Kernels that numbers weigh, and a sum that two others read beside something else
+TEST(SharedParts, WeighedKernelsOnOneImage) {
+  EXPECT_EQ(macs("program p(x: f32[8, 64], w: f32[2, 16, 8, 3], g: f32[2], m: f32[16]) -> (z) {\n"
+                 "  a: f32[16, 62] = for o, t: sum c in 8, r in 3: x[c, t + r] * w[0, o, c, r]\n"
+                 "  b: f32[16, 62] = for o, t: sum c in 8, r in 3: x[c, t + r] * w[1, o, c, r]\n"
+                 "  z: f32[16, 62] = for o, t: exp(g[0] * (a[o, t] - m[o]) + g[1] * b[o, t])\n}"),
+            16 * 62 * 8 * 3);
+  EXPECT_EQ(macs("program p(q: f32[4, 64, 32], k: f32[4, 64, 32], r: f32[64, 32]) -> (z) {\n"
+                 "  a: f32[4, 64, 64] = for b, i, j: sum d in 32: q[b, i, d] * k[b, j, d]\n"
+                 "  c: f32[4, 64, 64] = for b, i, j: sum d in 32: q[b, i, d] * r[j, d]\n"
+                 "  s: f32[4, 64, 64] = for b, i, j: a[b, i, j] + c[b, i, j]\n"
+                 "  m: f32[4, 64] = for b, i: max j in 64: s[b, i, j]\n"
+                 "  z: f32[4, 64, 64] = for b, i, j: exp(s[b, i, j] - m[b, i])\n}"),
+            4 * 64 * 64 * 32);
 }
 
 }  // namespace

@@ -1,0 +1,259 @@
+// What meets one factor in several parts of a sum is added up before it is multiplied: x w + y w is (x + y) w, and so if
+// both have an index of w, and two convolutions of one image are one, of the sum of their weights. Each element of the
+// common factor then meets each result once.
+#include <algorithm>
+#include <bit>
+
+#include "demand/needs_met.h"
+
+namespace lightline::demand {
+
+using loops::Reducer;
+
+void Needs::Met::collect_parts() {
+  std::map<TermId, std::vector<PricedChain*>> chains_of;
+  for (auto* chains : {&needs.chains_, &needs.window_chains_})
+    for (PricedChain& chain : *chains) chains_of[chain.owner].push_back(&chain);
+  std::map<PairKey, std::vector<TermId>> owners;
+  for (const auto& [id, keys] : needs.pairs_of_)
+    for (const PairKey& key : keys) owners[key].push_back(id);
+  all_parts.reserve(needs.pairs_of_.size() + chains_of.size());
+  const auto add = [&](TermId id) {
+    if (parts.contains(id)) return;
+    Part& part = all_parts.emplace_back();
+    std::vector<TermId> pending{id};
+    while (!pending.empty()) {
+      const TermId made = pending.back();
+      pending.pop_back();
+      if (!part.made.insert(made).second) continue;
+      parts[made] = &part;
+      if (const auto keys = needs.pairs_of_.find(made); keys != needs.pairs_of_.end())
+        for (const PairKey& key : keys->second)
+          if (part.pairs.insert(key).second) pending.insert(pending.end(), owners[key].begin(), owners[key].end());
+    }
+    for (const TermId made : part.made)
+      for (PricedChain* chain : chains_of[made]) {
+        part.chains.push_back(chain);
+        part.open = part.open && chain->network.absorbed.empty();
+        part.products += chain->products / chain->real_products;
+      }
+    for (const PairKey& key : part.pairs) {
+      const auto pair = needs.pairs_.find(key);
+      part.open = part.open && pair != needs.pairs_.end() && !pair->second.alike;
+      if (part.open) part.products += pair->second.products;
+    }
+  };
+  for (const auto& [id, keys] : needs.pairs_of_) add(id);
+  std::vector<TermId> owning;
+  for (const auto& [id, chains] : chains_of) owning.push_back(id);
+  for (const TermId id : owning) add(id);
+}
+
+void Needs::Met::run() {
+  collect_parts();
+  if (parts.empty()) return;
+  const TermId size = TermId(needs.form_.terms.size());
+  for (TermId id = 0; id < size; ++id)
+    if (term(id).kind == TermKind::sum && needs.uses_[id] > 0)
+      for (const Argument& arg : term(id).args)
+        if (arg.value.is_element() && parts.contains(arg.value.term)) read_in[arg.value.term].push_back(id);
+  for (TermId id = size; id-- > 0;) {
+    if (needs.needed_[id].empty()) continue;
+    if (term(id).kind == TermKind::sum) add_sum(id);
+    if (term(id).kind == TermKind::reduce) add_own_chains(id);
+  }
+  std::erase_if(needs.chains_, [](const PricedChain& chain) { return chain.added_up; });
+}
+
+// The sums of products in a value, through sums and products that nobody else reads.
+void Needs::Met::find_added(const Value& value, double factor, const std::vector<Value>& scales,
+                            std::vector<Added>& added) {
+  if (!value.is_element() || added.size() > most_summands) return;
+  const Term& made = term(value.term);
+  if (made.kind == TermKind::reduce) {
+    if (parts.contains(value.term)) added.push_back({value, factor, scales});
+    return;
+  }
+  if (needs.uses_[value.term] > 1) return;
+  if (made.kind == TermKind::sum)
+    for (const Argument& arg : made.args)
+      find_added(needs.algebra_.moved(arg.value, value.at), factor * arg.factor, scales, added);
+  if (made.kind != TermKind::product) return;
+  std::vector<Value> args;
+  for (const Argument& arg : made.args) args.push_back(needs.algebra_.moved(arg.value, value.at));
+  size_t scaled = SIZE_MAX;
+  int most = -1;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].is_element()) continue;
+    const TermKind kind = term(args[i].term).kind;
+    if (kind != TermKind::sum && kind != TermKind::product && kind != TermKind::reduce) continue;
+    const int variables = std::popcount(needs.variables_of(args[i]));
+    if (variables >= most) scaled = variables > most ? i : SIZE_MAX;
+    most = std::max(most, variables);
+  }
+  if (scaled == SIZE_MAX) return;
+  std::vector<Value> all = scales;
+  for (size_t i = 0; i < args.size(); ++i)
+    if (i != scaled) all.push_back(args[i]);
+  find_added(args[scaled], factor * made.number, all, added);
+}
+
+void Needs::Met::add_sum(TermId id) {
+  const Term& sum = term(id);
+  needs.algebra_.box.clear();
+  std::vector<Added> added;
+  const std::vector<Form> at = own_variables(sum.rank);
+  for (const Argument& arg : sum.args) find_added(needs.algebra_.moved(arg.value, at), arg.factor, {}, added);
+  std::erase_if(added, [&](const Added& one) { return !parts.at(one.value.term)->open; });
+  if (added.size() < 2 || added.size() > most_summands) return;
+  std::map<TermId, uint32_t> reads;
+  for (const Added& one : added) ++reads[one.value.term];
+  std::vector<const Added*> alone;
+  std::map<std::vector<TermId>, std::vector<const Added*>> shared;  // by the sums that they are in
+  for (const Added& one : added) {
+    const auto in = read_in.find(one.value.term);
+    if (needs.uses_[one.value.term] == reads[one.value.term])
+      alone.push_back(&one);
+    else if (one.scales.empty() && in != read_in.end() && in->second.size() == needs.uses_[one.value.term] &&
+             in->second.back() == id)
+      shared[in->second].push_back(&one);
+  }
+  if (are_several(alone)) add_up(id, alone, needs.needed_[id]);
+  for (auto& [sums, group] : shared)
+    if (are_several(group))
+      if (const auto regions = regions_of(id, group)) add_up(id, group, *regions);
+}
+
+// Leaves out what has products in common with others.
+bool Needs::Met::are_several(std::vector<const Added*>& added) const {
+  std::set<TermId> here;
+  for (const Added* one : added) here.insert(one->value.term);
+  std::erase_if(added, [&](const Added* one) {
+    const std::set<TermId>& together = parts.at(one->value.term)->made;
+    return !std::includes(here.begin(), here.end(), together.begin(), together.end());
+  });
+  return added.size() > 1;
+}
+
+// Where all sums that several parts are in need them, in coordinates of one of those; nothing if they do not add up the
+// same elements with the same factors.
+std::optional<std::vector<Region>> Needs::Met::regions_of(TermId id, const std::vector<const Added*>& added) {
+  uint64_t all = 0;
+  for (const Added* one : added) all |= needs.variables_of(one->value);
+  const auto first = std::find_if(added.begin(), added.end(), [&](const Added* one) {
+    return is_plain(one->value.at) && needs.variables_of(one->value) == all;
+  });
+  if (first == added.end()) return std::nullopt;
+  std::vector<Region> regions = needs.needed_[id];
+  for (const TermId other : read_in.at((*first)->value.term)) {
+    if (other == id) continue;
+    const auto in_other = [&](TermId made) -> const Argument* {
+      const Argument* found = nullptr;
+      for (const Argument& arg : term(other).args)
+        if (arg.value.is_element() && arg.value.term == made) found = found == nullptr ? &arg : found;
+      return found;
+    };
+    const Argument* like = in_other((*first)->value.term);
+    std::vector<Form> images(term(id).rank);
+    for (size_t c = 0; c < like->value.at.size(); ++c) {
+      const Form& place = (*first)->value.at[c];
+      if (const uint32_t v = plain_variable(place); v != no_variable) {
+        images[v] = like->value.at[c];
+        images[v].constant -= place.constant;
+      } else if (!(place == like->value.at[c])) {
+        return std::nullopt;
+      }
+    }
+    for (const Added* one : added) {
+      const Argument* arg = in_other(one->value.term);
+      if (arg == nullptr || arg->factor * (*first)->factor != one->factor * like->factor) return std::nullopt;
+      for (size_t c = 0; c < one->value.at.size(); ++c)
+        if (!(atoms.compose(one->value.at[c], images, {}) == arg->value.at[c])) return std::nullopt;
+    }
+    for (const Region& region : needs.needed_[other])
+      for (Region& mapped : index::image(region, images, atoms)) insert(regions, std::move(mapped));
+  }
+  return regions;
+}
+
+// Its factors are those of the products that were priced.
+bool Needs::Met::is_as_priced(const Part& part, const Network& network) const {
+  std::set<uint64_t> terms;
+  for (const Factor& factor : network.factors) {
+    if (!factor.value.is_element()) continue;
+    terms.insert(factor.value.term);
+    terms.insert(needs.main_part(needs.without_conjugate(factor.value), network.region).term);
+  }
+  return std::all_of(part.pairs.begin(), part.pairs.end(), [&](const PairKey& key) {
+    return (key[0] == UINT64_MAX || terms.contains(key[0])) && (key[1] == UINT64_MAX || terms.contains(key[1]));
+  });
+}
+
+void Needs::Met::add_up(TermId id, const std::vector<const Added*>& added, const std::vector<Region>& regions) {
+  uint64_t variables = 0;
+  for (const Added* one : added) {
+    variables |= needs.variables_of(one->value);
+    for (const Value& scale : one->scales) variables |= needs.variables_of(scale);
+  }
+  std::vector<Form> results;
+  for (uint32_t v = 0; v < term(id).rank; ++v)
+    if ((variables & bit(v)) != 0) results.push_back(Form::variable(v));
+  std::vector<Summand> summands;
+  std::set<const Part*> unknown;
+  for (const Added* one : added) {
+    Part& part = *parts.at(one->value.term);
+    const Term& made = term(one->value.term);
+    for (const Region& region : regions)
+      for (const Case& each : made.body) {
+        Summand summand{&part, {}, results};
+        Network& network = summand.network;
+        network.region = region;
+        network.apart = true;
+        bool known =
+            region.samples.empty() && summands.size() < most_summands && needs.join(network, made, each, one->value.at);
+        for (size_t c = 0; known && c < made.rank; ++c) {
+          const Range& range = each.where.box[made.reduced.size() + c];
+          known = range.step == 1;
+          Form above = one->value.at[c], below = Form::of(0);
+          above.constant -= range.lo;
+          for (const auto& [atom, coefficient] : one->value.at[c].terms) below.terms.emplace_back(atom, -coefficient);
+          below.constant = range.hi - one->value.at[c].constant;
+          network.region.cut(std::move(above), atoms);
+          network.region.cut(std::move(below), atoms);
+        }
+        if (known && network.region.empty) continue;
+        summand.own = network.factors.size();
+        known = known && is_as_priced(part, network);
+        for (const Value& scale : one->scales) needs.add_factor(network, scale);
+        if (known && network.factors.size() <= most_factors)
+          summands.push_back(std::move(summand));
+        else
+          unknown.insert(&part);
+      }
+  }
+  std::erase_if(summands, [&](const Summand& one) { return unknown.contains(one.part); });
+  add_up(id, summands);
+}
+
+// Chains that one sum adds up by itself.
+void Needs::Met::add_own_chains(TermId id) {
+  const auto found = parts.find(id);
+  if (found == parts.end() || term(id).reducer != Reducer::sum) return;
+  const Part& own = *found->second;
+  if (own.chains.size() < 2 || own.chains.size() > most_summands || own.made.size() > 1 || !own.pairs.empty()) return;
+  std::vector<Part> each;
+  each.reserve(own.chains.size());
+  std::vector<Summand> summands;
+  for (PricedChain* chain : own.chains) {
+    if (chain->added_up || chain->network.one_hot || !chain->network.region.samples.empty()) return;
+    each.push_back({{id}, {}, {chain}, chain->products / chain->real_products});
+    summands.push_back({&each.back(), chain->network, needs.results_of(chain->network)});
+  }
+  add_up(id, summands);
+}
+
+void Needs::add_up_parts() {
+  if (tier_ == Tier::fused) Met(*this).run();
+}
+
+}  // namespace lightline::demand
