@@ -124,10 +124,6 @@ class Needs {
   void need_whichever(TermId below, const std::vector<std::function<void()>>& sides);
   std::vector<Region> common_regions(const std::vector<Region>& a, const std::vector<Region>& b) const;
   void need_choice(TermId id, const std::vector<Region>& regions);
-  struct Multiplied {
-    std::vector<Value> needs;    // what the factor takes,
-    std::vector<Value> zero_by;  // and what, each by itself, can make it 0
-  };
   Multiplied multiplied(const Value& value) const;
   bool need_unless_zero(TermId below, const std::vector<Multiplied>& factors, const std::vector<Region>& regions);
   bool need_unless_decided(TermId id, const std::vector<Region>& regions);
@@ -238,10 +234,6 @@ class Needs {
                           uint64_t& summed);
   Value enter(const Case& one, const Term& reduction, const std::vector<Form>& at, Region& region, uint64_t& summed);
   static bool is_plain(const std::vector<Form>& at);
-  struct ExponentPart {
-    Value value;
-    bool drowns = false;  // floor: may be so low that the power vanishes
-  };
   bool split_running_sum(const Value& sum, std::vector<ExponentPart>& parts);
   void parts_of_exponent(const Value& exponent, std::vector<ExponentPart>& parts, std::vector<Value>& times);
   std::vector<Factor> powers(const Value& value, const Region& region);
@@ -290,12 +282,6 @@ class Needs {
   bool join(Network& network, const Term& sum, const Case& one, const std::vector<Form>& at);
   std::vector<Network> most_first(std::vector<Network>& networks);
   double products_together(const std::vector<Network>& prepared);
-  // A part of what is summed: a product of factors with a number.
-  struct Addend {
-    std::vector<Value> factors;
-    double number = 1;
-    Region where;
-  };
   std::vector<Addend> addends_of(const Value& value, const Region& where);
   std::vector<Addend> regrouped(const Cases& body);
   Network network_of(const Addend& addend, Region region, uint64_t summed, DType width, TermId owner);
@@ -304,10 +290,6 @@ class Needs {
   bool price_unmasked(const Value& value, const Cases& body, const Region& part, TermId id);
   bool price_regrouped(const Cases& body, const std::vector<Region>& needed, TermId owner, Results& results);
   std::optional<Region> body_at(const Region& where, const Region& region, uint32_t reduced);
-  struct PartedFactor {
-    size_t factor = 0;
-    std::vector<Addend> parts;
-  };
   std::vector<Network> with_parts(const Network& network, const std::vector<PartedFactor>& parted);
   bool price_if_cheaper(const Network& network, const std::vector<PartedFactor>& parted, TermId owner,
                         Results& results);

@@ -86,7 +86,7 @@ void unite(std::vector<Region>& regions) {
 }  // namespace
 
 // What a value is the sum of, each a product of factors with a number; nothing if that is too much.
-std::vector<Needs::Addend> Needs::addends_of(const Value& value, const Region& where) {
+std::vector<Addend> Needs::addends_of(const Value& value, const Region& where) {
   algebra_.box = where.box;
   std::vector<Addend> addends{{{}, 1, where}};
   const auto multiply = [&](Addend& addend, const Value& by) {
@@ -127,7 +127,7 @@ std::vector<Needs::Addend> Needs::addends_of(const Value& value, const Region& w
 
 // The cases of a sum, addend by addend: those that several cases have in common stand once for all of them, and where
 // their numbers differ once more for the difference. Nothing if they have none in common.
-std::vector<Needs::Addend> Needs::regrouped(const Cases& body) {
+std::vector<Addend> Needs::regrouped(const Cases& body) {
   if (tier_ == Tier::unfused || body.size() < 2 || body.size() > most_masked_cases) return {};
   std::vector<std::vector<Addend>> groups;
   size_t regions = 0;

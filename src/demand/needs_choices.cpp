@@ -152,7 +152,7 @@ bool Needs::need_unless_zero(TermId below, const std::vector<Multiplied>& factor
   return true;
 }
 
-Needs::Multiplied Needs::multiplied(const Value& value) const {
+Multiplied Needs::multiplied(const Value& value) const {
   Multiplied factor{{value}, {}};
   if (value.is_element() && settled_.of(value).has(0)) factor.zero_by.push_back(value);
   return factor;

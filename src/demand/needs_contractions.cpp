@@ -7,14 +7,6 @@
 
 namespace lightline::demand {
 
-uint64_t Needs::variables_of(const Value& value) const {
-  uint64_t set = 0;
-  const auto see = [&](index::AtomId variable) { set |= bit(variable); };
-  if (value.is_position()) atoms_.for_each_variable(value.form, see);
-  for (const Form& form : value.at) atoms_.for_each_variable(form, see);
-  return set;
-}
-
 // Of a sum each part may be multiplied by itself: it is no wider than those of them that are as large as it is, or, if
 // there are none, than any.
 DType Needs::width_apart(const Value& value) const {

@@ -7,6 +7,14 @@
 
 namespace lightline::demand {
 
+uint64_t Needs::variables_of(const Value& value) const {
+  uint64_t set = 0;
+  const auto see = [&](index::AtomId variable) { set |= bit(variable); };
+  if (value.is_position()) atoms_.for_each_variable(value.form, see);
+  for (const Form& form : value.at) atoms_.for_each_variable(form, see);
+  return set;
+}
+
 namespace {
 
 std::vector<Form> forms_of(const Value& value) {

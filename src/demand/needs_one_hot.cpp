@@ -266,9 +266,8 @@ void Needs::take_one_hot(Network& network) {
   const bool scattered_by_digits =
       std::any_of(network.factors.begin(), network.factors.end(), [&](const Factor& factor) {
         return factor.value.is_element() && !factor.exponential && number_beside(factor.value.term) == 0 &&
-               std::any_of(factor.value.at.begin(), factor.value.at.end(), [&](const Form& form) {
-                 return atoms_.has_compound(form) && !atoms_.has_data(form);
-               });
+               std::any_of(factor.value.at.begin(), factor.value.at.end(),
+                           [&](const Form& form) { return atoms_.has_compound(form) && !atoms_.has_data(form); });
       });
   if (scattered_by_digits || picks_by_digits(network)) split_digits(network);
   take_scattered(network);

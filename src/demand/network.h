@@ -33,6 +33,28 @@ struct Network {
   bool apart = false;                             // a trial: nothing is tried inside of it
 };
 
+struct Multiplied {
+  std::vector<Value> needs;    // what the factor takes,
+  std::vector<Value> zero_by;  // and what, each by itself, can make it 0
+};
+
+struct ExponentPart {
+  Value value;
+  bool drowns = false;  // floor: may be so low that the power vanishes
+};
+
+// A part of what is summed: a product of factors with a number.
+struct Addend {
+  std::vector<Value> factors;
+  double number = 1;
+  Region where;
+};
+
+struct PartedFactor {
+  size_t factor = 0;
+  std::vector<Addend> parts;
+};
+
 struct RestSearch {
   int depth = 0;          // terms below that are looked at
   int* visits = nullptr;  // left

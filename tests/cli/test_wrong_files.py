@@ -49,7 +49,10 @@ def test_import_names_the_values_that_stay_behind_and_writes_them(tmp_path: Path
     (tmp_path / "m.mlir").write_text(CONSTANTS)
     plain = lightline("import", "m.mlir", "-o", "m.lir", folder=tmp_path)
     assert plain.returncode == 0
-    assert "the loops take as inputs what the file carries the values of: constant1; --values FILE writes them" in plain.stderr
+    assert (
+        "the loops take as inputs what the file carries the values of: constant1; --values FILE writes them"
+        in plain.stderr
+    )
     written = lightline("import", "m.mlir", "-o", "m.lir", "--values", "m.npz", folder=tmp_path)
     assert (written.returncode, written.stderr) == (0, "")
     both = [

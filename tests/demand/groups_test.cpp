@@ -52,9 +52,10 @@ TEST(Groups, ReadRowsOfAllDraws) {
 // Row i of U takes the pivots of the columns up to i, and L(i, j) those up to j; rows that were picked are not counted.
 TEST(Groups, FactorsNeedTheColumnsOfTheirPivots) {
   const auto bytes = [](const std::string& wanted) {
-    return analysis_of("program p(a: f32[2, 8, 8]) -> (y) {\n"
-                       "  (f: f32[2, 8, 8], p: i32[2, 8]) = opaque lu(a)\n  " +
-                       wanted + "\n}")
+    return analysis_of(
+               "program p(a: f32[2, 8, 8]) -> (y) {\n"
+               "  (f: f32[2, 8, 8], p: i32[2, 8]) = opaque lu(a)\n  " +
+               wanted + "\n}")
         .fused.input_bytes;
   };
   EXPECT_EQ(bytes("y: f32[2, 8, 8] = for b, i, j: f[b, i, j]"), 4 * 128);

@@ -111,5 +111,7 @@ def test_keys_of_an_entry_never_stand_for_ours(tmp_path: Path) -> None:
     imported = json.loads(lightline("import", "corpus.jsonl", folder=tmp_path).stdout)
     analysed = json.loads(lightline("analyze", "corpus.jsonl", "--arch", "H200", folder=tmp_path).stdout)
     assert imported["sol_ms"] == analysed["sol_ms"] == 1.5
-    assert {"error", "loops"} & set(imported) == {"headroom", "measured_ms", "explain", "demand"} & set(analysed) == set()
+    assert (
+        {"error", "loops"} & set(imported) == {"headroom", "measured_ms", "explain", "demand"} & set(analysed) == set()
+    )
     assert imported["ok"] is True and imported["schema"] == "lightline.import" and analysed["bounds_ms"] != "theirs"
