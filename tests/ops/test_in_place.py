@@ -304,6 +304,26 @@ def test_what_shares_memory_sees_writes(lines: list[str]) -> None:
         assert difference(Library(), text, expected) == ""
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["z = a * 1", "q = z[(0,)]", "q += 1", "q *= 0.5"],
+        ["x = a * 1", "z = x", "x += 1", "x *= 2"],
+        ["z = a * 1", "m = z[(0, 0)]", "m += 1"],
+        ["f = c.flatten(2)", "c += 1", "r = torch.nn.functional.relu(c, inplace=True)", "z = f + 1"],
+        ["z = a * 1", "z.t_()"],
+        ["z = b * 1", "z.transpose_(0, 2)", "z.unsqueeze_(0)", "z.add_(1)", "z.squeeze_(0)"],
+        ["x = a.t()", "y = x.clone(memory_format=torch.contiguous_format)", "z = y.flatten()", "y.add_(1)"],
+        ["x = a * 1", "z = x.to('cpu', torch.float32, False, True)", "x.add_(1)"],
+        ["x = a * 1", "z = x.to('cpu', torch.float32, True)", "x.add_(1)"],
+    ],
+    ids=" ; ".join,
+)
+def test_names_stay_with_their_memory(lines: list[str]) -> None:
+    expected = [tensor.clone() for tensor in module(lines, ["a", "z"])(*map(fresh, INPUTS))]
+    assert difference(Library(), as_graphnet(lines, ["a", "z"]), expected) == ""
+
+
 def test_random_programs_agree_with_pytorch() -> None:
     library = Library()
     wrong, exported = [], 0
