@@ -199,7 +199,9 @@ class Printer {
     put("repeat {} in {} carry (", index_name(repeat.counter), program_.indices[repeat.counter].extent);
     for (size_t i = 0; i < repeat.carries.size(); ++i)
       put("{}{} = {}", i > 0 ? ", " : "", name(repeat.carries[i].inner), name(repeat.carries[i].init));
-    out_ += ") {";
+    out_ += ')';
+    if (repeat.condition != none) put(" while {}", name(repeat.condition));
+    out_ += " {";
     end_line();
     block(repeat.body, indent + 1);
     begin_line(indent + 1);
