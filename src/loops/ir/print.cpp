@@ -226,7 +226,7 @@ class Printer {
     } else if (value.kind == Literal::Kind::boolean) {
       out_ += value.integer != 0 ? "true" : "false";
     } else if (std::isnan(value.floating)) {
-      out_ += "nan";
+      out_ += std::signbit(value.floating) ? "-nan" : "nan";
     } else if (std::isinf(value.floating)) {
       out_ += value.floating < 0 ? "-inf" : "inf";
     } else {

@@ -197,12 +197,12 @@ Scalar zero_extended(Scalar value, DType dtype, int width) {
 }
 
 Scalar wrapped(const Scalar& value, DType dtype, int width) {
-  const int unused = bits(dtype) - width;
-  if (unused <= 0) return value;
+  if (width >= bits(dtype)) return value;
   const Scalar whole_byte = convert(value, dtype);
-  if (dtype == DType::u8) return call(Function::bitand_, whole_byte, whole(whole_byte, (1 << width) - 1));
-  const Scalar by = whole(whole_byte, unused);
-  return call(Function::shr, call(Function::shl, whole_byte, by), by);
+  const Scalar low = call(Function::bitand_, whole_byte, whole(whole_byte, (1 << width) - 1));
+  if (dtype == DType::u8) return low;
+  const Scalar sign = whole(whole_byte, 1 << (width - 1));
+  return call(Function::bitxor_, low, sign) - sign;
 }
 
 Scalar unsigned_less(Scalar a, Scalar b) {

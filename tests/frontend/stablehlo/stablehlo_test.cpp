@@ -252,6 +252,17 @@ TEST(StableHlo, IntegersOfFourBitsWrap) {
   EXPECT_THAT(run(text, inputs), ElementsAre(-4, -6, 5));
 }
 
+TEST(StableHlo, BitsOfFourAreCounted) {
+  const auto counted = [&](const std::string& name) {
+    const std::string text =
+        function("%x: tensor<4xi4>", "tensor<4xi4>",
+                 "    %0 = stablehlo." + name + " %x : tensor<4xi4>\n    return %0 : tensor<4xi4>");
+    return run(text, {tensor(DType::i8, {4}, {-1, -8, 0, 5})});
+  };
+  EXPECT_THAT(counted("popcnt"), ElementsAre(4, 1, 0, 2));
+  EXPECT_THAT(counted("count_leading_zeros"), ElementsAre(0, 0, 4, 1));
+}
+
 TEST(StableHlo, ComparatorsOfAllBitsTellZerosAndNaNsApart) {
   const std::string text = function("%x: tensor<5xf32>", "tensor<5xf32>", R"(
     %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({

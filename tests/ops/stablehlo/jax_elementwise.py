@@ -187,7 +187,7 @@ def counts_of_a_table(count: Callable, table: jax.Array, x: jax.Array) -> jax.Ar
 def narrow_arithmetic(dtype: Any, x: jax.Array, y: jax.Array) -> list[jax.Array]:
     a, b = x.astype(dtype), y.astype(dtype)
     bits = [a & b, a | b, ~a, lax.shift_left(a, b & 3), lax.shift_right_logical(a, b & 3)]
-    counts = [lax.population_count(a), lax.clz(a), lax.shift_right_arithmetic(a, b & 3)]
+    counts = [lax.clz(a), lax.shift_right_arithmetic(a, b & 3)]
     total = lax.reduce(a, jnp.zeros((), dtype), lax.add, (0,))
     product = jnp.dot(a.reshape(4, 4), b.reshape(4, 4), preferred_element_type=dtype)
     places = lax.iota(dtype, 16)
