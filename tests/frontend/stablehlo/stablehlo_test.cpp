@@ -29,6 +29,13 @@ Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values
   return result;
 }
 
+template <class... Tensors>
+std::vector<Tensor> all(Tensors... tensors) {
+  std::vector<Tensor> list;
+  (list.push_back(std::move(tensors)), ...);
+  return list;
+}
+
 // Parses, lowers and interprets; gives the first result.
 std::vector<double> run(const std::string& text, const std::vector<Tensor>& inputs) {
   const auto graph = parse_stablehlo(text, "test.mlir");
@@ -209,8 +216,8 @@ TEST(StableHlo, LoopsThatDependOnDataGoOnWhileTheirConditionHolds) {
     }
     return %0 : tensor<f32>)");
   EXPECT_THAT(loops_of(text), HasSubstr(") while "));
-  EXPECT_THAT(run(text, {tensor(DType::f32, {}, {0.75})}), ElementsAre(12));
-  EXPECT_THAT(run(text, {tensor(DType::f32, {}, {9.5})}), ElementsAre(9.5));
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {}, {0.75}))), ElementsAre(12));
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {}, {9.5}))), ElementsAre(9.5));
 }
 
 TEST(StableHlo, LoopsThatOnlyCountLeaveNothing) {
@@ -230,11 +237,11 @@ TEST(StableHlo, LoopsThatOnlyCountLeaveNothing) {
     %3 = stablehlo.add %2, %x : tensor<2xi32>
     return %3 : tensor<2xi32>)");
   EXPECT_THAT(loops_of(text), ::testing::Not(HasSubstr("repeat")));
-  EXPECT_THAT(run(text, {tensor(DType::i32, {2}, {4, -3})}), ElementsAre(7, 0));
+  EXPECT_THAT(run(text, all(tensor(DType::i32, {2}, {4, -3}))), ElementsAre(7, 0));
 }
 
 TEST(StableHlo, IntegersOfFourBitsWrap) {
-  const std::string text = function("%x: tensor<3xi4>, %y: tensor<3xui4>", "tensor<3xi4>, tensor<3xui4>", R"(
+  const std::string text = function("%x: tensor<3xi4>, %y: tensor<3xui4>", "(tensor<3xi4>, tensor<3xui4>)", R"(
     %c = stablehlo.constant dense<5> : tensor<3xi4>
     %d = stablehlo.constant dense<3> : tensor<3xui4>
     %0 = stablehlo.add %x, %c : tensor<3xi4>
@@ -242,14 +249,9 @@ TEST(StableHlo, IntegersOfFourBitsWrap) {
     %2 = stablehlo.convert %1 : (tensor<3xui4>) -> tensor<3xi4>
     %3 = stablehlo.multiply %2, %0 : tensor<3xi4>
     return %3, %1 : tensor<3xi4>, tensor<3xui4>)");
-  const std::vector<Tensor> inputs = [] {
-    std::vector<Tensor> both;
-    both.push_back(tensor(DType::i8, {3}, {7, -8, 2}));
-    both.push_back(tensor(DType::u8, {3}, {15, 6, 1}));
-    return both;
-  }();
   // 7 + 5 is -4, -8 + 5 is -3, 2 + 5 is 7; 45 is 13 or -3, 18 is 2, 3 is 3; -3 * -4, 2 * -3, 3 * 7 wrap again.
-  EXPECT_THAT(run(text, inputs), ElementsAre(-4, -6, 5));
+  EXPECT_THAT(run(text, all(tensor(DType::i8, {3}, {7, -8, 2}), tensor(DType::u8, {3}, {15, 6, 1}))),
+              ElementsAre(-4, -6, 5));
 }
 
 TEST(StableHlo, BitsOfFourAreCounted) {
@@ -257,7 +259,7 @@ TEST(StableHlo, BitsOfFourAreCounted) {
     const std::string text =
         function("%x: tensor<4xi4>", "tensor<4xi4>",
                  "    %0 = stablehlo." + name + " %x : tensor<4xi4>\n    return %0 : tensor<4xi4>");
-    return run(text, {tensor(DType::i8, {4}, {-1, -8, 0, 5})});
+    return run(text, all(tensor(DType::i8, {4}, {-1, -8, 0, 5})));
   };
   EXPECT_THAT(counted("popcnt"), ElementsAre(4, 1, 0, 2));
   EXPECT_THAT(counted("count_leading_zeros"), ElementsAre(0, 0, 4, 1));
@@ -275,7 +277,7 @@ TEST(StableHlo, ComparatorsOfAllBitsTellZerosAndNaNsApart) {
     return %2 : tensor<5xf32>)");
   EXPECT_THAT(loops_of(text), HasSubstr("total = true"));
   const double infinity = HUGE_VAL;
-  EXPECT_THAT(run(text, {tensor(DType::f32, {5}, {2, 0.0, -0.0, -4, 0.5})}),
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {5}, {2, 0.0, -0.0, -4, 0.5}))),
               ElementsAre(-0.25, -infinity, infinity, 2, 0.5));
 }
 
