@@ -1,4 +1,4 @@
-// lightline_conform DIR [interpreter|normal|c|print]: runs the cases that tests/ops/conformance/harness.py wrote to DIR
+// lightline_conform DIR [interpreter|normal|c|print]...: runs the cases that tests/ops/conformance/harness.py wrote to DIR
 // (cases.jsonl and data.safetensors) through the interpreter, as the normal form and through emitted C, and prints one
 // JSON line per case and backend.
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -101,6 +102,12 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
 
 Tensor copy(const Tensor& tensor) { return Tensor::dense_copy(tensor.view()); }
 
+std::string without_definition(const ops::Lowered& lowered) {
+  std::string names;
+  for (const auto& [name, count] : lowered.not_executable) names += (names.empty() ? "" : ", ") + name;
+  return "no definition: " + names;
+}
+
 // Lowers the case and lays out its arguments; prints the reason where that fails.
 bool prepare(Case& one, const Tensors& tensors) try {
   auto graph = frontend::parse_graph(one.program, frontend::ExportForm::training, one.id);
@@ -108,7 +115,7 @@ bool prepare(Case& one, const Tensors& tensors) try {
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;
   if (!one.runs) return print(one, "lowering", true, ""), false;
-  if (!lowered->not_executable.empty()) return print(one, "lowering", false, "the operator has no definition"), false;
+  if (!lowered->not_executable.empty()) return print(one, "lowering", false, without_definition(*lowered)), false;
   for (const uint32_t input : lowered->inputs) {
     if (input >= one.inputs.size())
       return print(one, "lowering", false, "the program has more inputs than the case"), false;
@@ -214,7 +221,7 @@ void in_parallel(size_t count, const std::function<void(size_t)>& work) {
   }
 }
 
-Status run(const std::string& folder, std::string_view backend) {
+Status run(const std::string& folder, const std::set<std::string_view>& backends) {
   LL_TRY(const std::string text, read_file(folder + "/cases.jsonl"));
   LL_TRY(NamedTensors data, read_tensors(folder + "/data.safetensors"));
   Tensors tensors;
@@ -230,15 +237,13 @@ Status run(const std::string& folder, std::string_view backend) {
   std::vector<Case*> ready;
   for (Case& one : cases)
     if (prepare(one, tensors)) ready.push_back(&one);
-  if (backend == "print") {
+  const auto wanted = [&](std::string_view backend) { return backends.empty() || backends.contains(backend); };
+  if (backends.contains("print"))
     for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
-    return Ok{};
-  }
-  if (backend == "" || backend == "normal") in_parallel(ready.size(), [&](size_t i) { check_normal_form(*ready[i]); });
-  if (backend == "normal") return Ok{};
-  if (backend != "c")
+  if (wanted("normal")) in_parallel(ready.size(), [&](size_t i) { check_normal_form(*ready[i]); });
+  if (wanted("interpreter"))
     in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
-  if (backend == "interpreter") return Ok{};
+  if (!wanted("c")) return Ok{};
   const size_t batches = (ready.size() + programs_per_compilation - 1) / programs_per_compilation;
   in_parallel(batches, [&](size_t i) {
     const size_t first = i * programs_per_compilation;
@@ -251,12 +256,12 @@ Status run(const std::string& folder, std::string_view backend) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|normal|c|print]\n");
+  if (argc < 2) {
+    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|normal|c|print]...\n");
     return 2;
   }
   try {
-    const Status status = run(argv[1], argc == 3 ? argv[2] : "");
+    const Status status = run(argv[1], std::set<std::string_view>(argv + 2, argv + argc));
     if (status.ok()) return 0;
     fmt::print(stderr, "{}\n", to_string(status.error()));
     return 2;

@@ -19,6 +19,7 @@ struct Operand {
   graph::Argument scalar;  // bool, int64_t, double or complex when there is no tensor
   Shape shape() const { return tensor ? tensor->shape : Shape{}; }
 };
+bool is_number(const Operand& operand, double value);  // a plain number that has this value
 
 enum class Category : uint8_t { boolean, integer, floating, complex };
 Category category(DType dtype);

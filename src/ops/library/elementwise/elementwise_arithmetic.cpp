@@ -6,19 +6,12 @@
 namespace lightline::ops {
 namespace {
 
-bool is_number(const Operand& operand, double value) {
-  if (operand.tensor) return false;
-  if (const auto* i = std::get_if<int64_t>(&operand.scalar)) return double(*i) == value;
-  if (const auto* d = std::get_if<double>(&operand.scalar)) return *d == value;
-  return false;
-}
-
 // first + alpha * second, or first - alpha * second.
 void add_scaled(OpCall& c, std::string_view first, std::string_view second, bool subtract) {
   const Operand a = c.operand(first), b = c.operand(second), alpha = c.operand_or("alpha", 1);
   const DType type = result_type({a, b});
   c.add_result(c.elementwise({a, b}, type, type, [&](const std::vector<Scalar>& v) {
-    if (type == DType::boolean) return v[0] || v[1];
+    if (type == DType::boolean) return is_number(alpha, 0) ? v[0] : v[0] || v[1];
     const Scalar scaled = is_number(alpha, 1) ? v[1] : c.read_as(alpha, {}, type) * v[1];
     return subtract ? v[0] - scaled : v[0] + scaled;
   }));
