@@ -156,9 +156,17 @@ Result<std::vector<std::string>> expected_outputs(const Case& one) {
   return keys;
 }
 
+// Whether the program has sizes that depend on data, of which the least are taken.
+std::string note_on_sizes(const Case& one) {
+  for (const std::string& assumption : one.lowered->assumptions)
+    if (assumption.find("is not known before the program runs") != std::string::npos)
+      return "; sizes that depend on data are assumed";
+  return "";
+}
+
 void check(const Case& one, std::string_view backend, const Result<std::vector<Tensor>>& results,
            const Tensors& tensors) {
-  if (!results.ok()) return print(one, backend, false, to_string(results.error()));
+  if (!results.ok()) return print(one, backend, false, to_string(results.error()) + note_on_sizes(one));
   const auto keys = expected_outputs(one);
   if (!keys.ok()) return print(one, backend, false, to_string(keys.error()));
   double absolute = 0, relative = 0;
@@ -166,8 +174,8 @@ void check(const Case& one, std::string_view backend, const Result<std::vector<T
     const Tensor& expected = tensors.at((*keys)[i]);
     const Comparison comparison = compare((*results)[i], expected, one.tolerance.value_or(tolerance(expected.dtype())));
     if (!comparison.agree)
-      return print(one, backend, false, fmt::format("output {}: {}", i, comparison.reason), comparison.worst_absolute,
-                   comparison.worst_relative);
+      return print(one, backend, false, fmt::format("output {}: {}{}", i, comparison.reason, note_on_sizes(one)),
+                   comparison.worst_absolute, comparison.worst_relative);
     absolute = std::max(absolute, comparison.worst_absolute);
     relative = std::max(relative, comparison.worst_relative);
   }

@@ -45,6 +45,14 @@ Scalar bessel(const Scalar& x, int order, bool scaled) {
   return order == 0 ? found : select(x < 0.0, -found, found);
 }
 
+// sin(x) / x, by its series near 0.
+Scalar spherical_bessel(Scalar x) {
+  const Scalar square = x * x;
+  const Scalar series = 1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0)));
+  const Scalar found = select(call(Function::abs, x) < 0.5, series, call(Function::sin, x) / x);
+  return select(call(Function::isinf, x), 0.0, found);
+}
+
 }  // namespace
 
 void register_bessel_functions(Registry& r) {
@@ -58,6 +66,10 @@ void register_bessel_functions(Registry& r) {
   add("special_i0e", 0, true);
   add("special_i1", 1, false, {"special_modified_bessel_i1"});
   add("special_i1e", 1, true);
+  r.add("special_spherical_bessel_j0", "x", [](OpCall& c) {
+    elementwise_of(c, {c.operand("x")}, Promotion::floating,
+                   [](const std::vector<Scalar>& v) { return spherical_bessel(v[0]); });
+  });
 }
 
 }  // namespace lightline::ops

@@ -80,10 +80,17 @@ Literal fill_for(OpCall& c, DType dtype) {
 }
 
 SymbolicTensor padded_with_constant(OpCall& c, const SymbolicTensor& x, const Pads& p) {
-  return c.lowering().map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
+  Lowering& l = c.lowering();
+  const Operand value = c.operand_or("value", 0);
+  const bool is_complex = std::holds_alternative<std::complex<double>>(value.scalar);
+  const SymbolicTensor inside =
+      l.map(DType::boolean, x.shape, [&](const Indices&) { return l.literal(Literal::of_bool(true)); });
+  return l.map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
     Indices at = i;
     for (size_t d = 0; d < at.size(); ++d) at[d] = i[d] - p.before[d];
-    return c.lowering().read(x, at, fill_for(c, x.dtype));
+    if (is_complex)
+      return select(l.read(inside, at, Literal::of_bool(false)), l.read(x, at, zero()), c.read_as(value, {}, x.dtype));
+    return l.read(x, at, fill_for(c, x.dtype));
   });
 }
 
