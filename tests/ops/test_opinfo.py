@@ -3,8 +3,7 @@
 A few samples of each run in `make test`; all of them, and reference inputs, with LIGHTLINE_LONG=1. What is opaque,
 refused or different, and why, is in opinfo.toml.
 
-    python tests/ops/test_opinfo.py --table [--samples N] [--form F] [--dtype D] [--write FILE] [--show VERDICT] [NAME...]
-    (PYTHONPATH=python:tests/support:tests/ops/conformance)
+    python tests/ops/test_opinfo.py --table [--samples N] [--form F] [--dtype D] [--write FILE] [--show VERDICT] [NAME]
 """
 
 from __future__ import annotations
@@ -63,10 +62,10 @@ def complaints(found: Sequence[Any], whole: bool) -> list[str]:
 
 
 def judged(groups: Iterator[tuple[str, list[Any]]]) -> list[Any]:
-    from opinfo_verdicts import Judge
+    from opinfo_verdicts import Judge, Known
 
     assert TOOL.exists(), f"{TOOL} was not built"
-    return list(Judge(TOOL).judge(groups))
+    return list(Judge(TOOL, Known(KNOWN)).judge(groups))
 
 
 @pytest.mark.skipif(LONG, reason="the long form has these samples, too")
@@ -109,11 +108,11 @@ def main() -> int:
     infos = [info for name, info in operators().items() if not options.names or name in options.names]
     groups = groups_of(infos, options.samples or None, options.dtype or list(DTYPES), options.form or FORMS)
     found = []
-    for one in Judge(TOOL, options.backend or BACKENDS).judge(groups):
+    known = Known(KNOWN)
+    for one in Judge(TOOL, known, options.backend or BACKENDS).judge(groups):
         found.append(one)
         if one.verdict in (options.show or ()):
             print(str(one).replace("\n", " | ")[:400], flush=True)
-    known = Known(KNOWN)
     if options.table:
         print(table(found, known))
     if options.write:

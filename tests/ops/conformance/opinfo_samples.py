@@ -211,15 +211,19 @@ class Training(torch.nn.Module):
 
 def case_of(samples: Sequence[Sample], form: str) -> Case:
     """One program of all the samples, and what PyTorch makes of it. Raises what torch.export raises."""
-    numbers = ",".join(f"{sample.dtype}:{sample.number}" for sample in samples)
-    name = samples[0].operator
-    with seeded(name, numbers):
+    names = "; ".join(f"{sample.operator} {sample.dtype} #{sample.number}" for sample in samples)
+    with seeded(names):
         parts = training_case(samples) if form == "backward" else forward_case(samples, form)
     for tensor in (*parts[1], *parts[2]):
         if tensor is not None and tensor.dtype not in SHORT_NAMES:
             raise ForeignDtypeError(f"{str(tensor.dtype).removeprefix('torch.')} is no dtype of the loops")
-    identity = f"{name} {form} #{numbers}"
-    return Case(identity, name, samples[0].dtype, *parts, runs=not any(sample.random for sample in samples))
+    return Case(
+        f"{form} {names}",
+        samples[0].operator,
+        samples[0].dtype,
+        *parts,
+        runs=not any(sample.random for sample in samples),
+    )
 
 
 def forward_case(samples: Sequence[Sample], form: str) -> tuple[Any, ...]:

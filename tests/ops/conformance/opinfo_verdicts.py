@@ -22,8 +22,8 @@ BACKENDS = ("interpreter", "c")
 TOLERANCES = {"f32": (1e-5, 1e-4), "c64": (1e-5, 1e-4), "bf16": (2**-7, 2**-5)}
 # From best to worst. "not exported": torch.export does not take it, which says nothing of us.
 VERDICTS = ("agree", "not exported", "opaque", "refused", "wrong")
-TOGETHER = 12  # samples in a program
-PER_RUN = 150  # programs in a run of lightline_conform
+TOGETHER = 24  # samples in a program
+PER_RUN = 100  # programs in a run of lightline_conform
 MAX_TEXT = 8 << 20
 
 
@@ -59,28 +59,82 @@ class Program:
         return [Verdict(one.operator, one.dtype, self.form, one.number, verdict, why) for one in self.samples]
 
 
+# ---- what is known ----
+
+
+@dataclass
+class Known:
+    """The verdicts that are listed, by operator and perhaps dtype and form, with reasons."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        self.listed: dict[str, dict[str, str]] = tomllib.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def reason(self, found: Verdict) -> str | None:
+        """Why a verdict is no news, or None."""
+        listed = self.listed.get(found.verdict.replace(" ", "_"), {})
+        return next((listed[key] for key in keys_of(found) if key in listed), None)
+
+    def mentions(self, sample: Sample, form: str) -> bool:
+        keys = keys_of(Verdict(sample.operator, sample.dtype, form, sample.number, ""))
+        return any(key in listed for listed in self.listed.values() for key in keys)
+
+    def news(self, found: Iterable[Verdict]) -> list[Verdict]:
+        return [one for one in found if one.verdict not in ("agree", "not exported") and self.reason(one) is None]
+
+    def outdated(self, found: Sequence[Verdict]) -> list[str]:
+        """What is listed and no longer so, of the operators that were run."""
+        seen = {(one.verdict.replace(" ", "_"), key) for one in found for key in keys_of(one)}
+        ran = {key for one in found for key in keys_of(one)}
+        return [
+            f"{verdict}: {key}"
+            for verdict, listed in self.listed.items()
+            for key in listed
+            if key in ran and (verdict, key) not in seen
+        ]
+
+
+def keys_of(found: Verdict) -> list[str]:
+    name, dtype, form = found.operator, found.dtype, found.form
+    return [name, f"{name} {dtype}", f"{name} {form}", f"{name} {dtype} {form}"]
+
+
+# ---- judging ----
+
+
 def suited(samples: Iterable[Sample], form: str) -> list[Sample]:
     return [one for one in samples if form != "backward" or (one.weights and not one.random)]
 
 
 class Judge:
-    """Runs programs of many samples, and those that fail sample by sample."""
+    """Runs programs of many samples, and halves those that fail until the culprit is alone. Samples of which something
+    is known are alone from the start."""
 
-    def __init__(self, tool: Path, backends: Sequence[str] = BACKENDS) -> None:
+    def __init__(self, tool: Path, known: Known, backends: Sequence[str] = BACKENDS) -> None:
         self.tool = tool
+        self.known = known
         self.backends = backends
 
-    def judge(self, groups: Sequence[tuple[str, list[Sample]]]) -> Iterator[Verdict]:
-        """`groups`: a form and samples of one operator; each becomes a few programs."""
+    def judge(self, groups: Iterable[tuple[str, list[Sample]]]) -> Iterator[Verdict]:
+        """`groups`: a form and samples; those of one form share programs."""
+        pools: dict[tuple[str, bool], list[Sample]] = collections.defaultdict(list)
         waiting: list[Program] = []
         for form, samples in groups:
-            for random in (False, True):
-                wanted = [one for one in suited(samples, form) if one.random == random]
-                for first in range(0, len(wanted), TOGETHER):
-                    yield from self.captured(form, wanted[first : first + TOGETHER], waiting)
+            for sample in suited(samples, form):
+                if self.known.mentions(sample, form):
+                    yield from self.captured(form, [sample], waiting)
+                    continue
+                pool = pools[form, sample.random]
+                pool.append(sample)
+                if len(pool) >= TOGETHER:
+                    yield from self.captured(form, pool.copy(), waiting)
+                    pool.clear()
             if len(waiting) >= PER_RUN:
                 yield from self.settled(waiting)
                 waiting = []
+        for (form, _), pool in pools.items():
+            yield from self.captured(form, pool, waiting)
         yield from self.settled(waiting)
 
     def captured(self, form: str, samples: list[Sample], programs: list[Program]) -> Iterator[Verdict]:
@@ -103,19 +157,20 @@ class Judge:
             yield Verdict(one.operator, one.dtype, form, one.number, "not exported", why)
 
     def settled(self, programs: list[Program]) -> Iterator[Verdict]:
-        self.run(programs)
         alone: list[Program] = []
-        for program in programs:
-            if program.agrees:
-                yield from program.verdicts("agree")
-            elif len(program.samples) == 1:
-                alone.append(program)
-            else:
-                single: list[Program] = []
-                for sample in program.samples:
-                    yield from self.captured(program.form, [sample], single)
-                self.run(single)
-                alone += single
+        while programs:
+            self.run(programs)
+            halves: list[Program] = []
+            for program in programs:
+                middle = len(program.samples) // 2
+                if program.agrees:
+                    yield from program.verdicts("agree")
+                elif middle == 0:
+                    alone.append(program)
+                else:
+                    yield from self.captured(program.form, program.samples[:middle], halves)
+                    yield from self.captured(program.form, program.samples[middle:], halves)
+            programs = halves
         doubted: list[Program] = []
         for program in alone:
             verdict, why = verdict_of(program)
@@ -182,48 +237,14 @@ def verdict_of(program: Program) -> tuple[str, str]:
     return "wrong", "no result"
 
 
-# ---- what is known ----
-
-
-@dataclass
-class Known:
-    """The verdicts that are listed, by operator and perhaps dtype and form, with reasons."""
-
-    path: Path
-
-    def __post_init__(self) -> None:
-        self.listed: dict[str, dict[str, str]] = tomllib.loads(self.path.read_text()) if self.path.exists() else {}
-
-    def reason(self, found: Verdict) -> str | None:
-        """Why a verdict is no news, or None."""
-        listed = self.listed.get(found.verdict.replace(" ", "_"), {})
-        return next((listed[key] for key in keys_of(found) if key in listed), None)
-
-    def news(self, found: Iterable[Verdict]) -> list[Verdict]:
-        return [one for one in found if one.verdict not in ("agree", "not exported") and self.reason(one) is None]
-
-    def outdated(self, found: Sequence[Verdict]) -> list[str]:
-        """What is listed and no longer so, of the operators that were run."""
-        seen = {(one.verdict.replace(" ", "_"), key) for one in found for key in keys_of(one)}
-        ran = {key for one in found for key in keys_of(one)}
-        return [
-            f"{verdict}: {key}"
-            for verdict, listed in self.listed.items()
-            for key in listed
-            if key in ran and (verdict, key) not in seen
-        ]
-
-
-def keys_of(found: Verdict) -> list[str]:
-    name, dtype, form = found.operator, found.dtype, found.form
-    return [name, f"{name} {dtype}", f"{name} {form}", f"{name} {dtype} {form}"]
+# ---- reports ----
 
 
 def as_toml(found: Sequence[Verdict], known: Known) -> str:
     """opinfo.toml as these verdicts would have it; reasons that are there stay."""
     lines = []
-    for verdict in ("opaque", "refused", "wrong"):
-        lines.append(f"\n[{verdict}]")
+    for verdict in VERDICTS[1:]:
+        lines.append(f"\n[{verdict.replace(' ', '_')}]")
         mine = [one for one in found if one.verdict == verdict]
         for key, one in sorted(fewest_keys(mine, found).items()):
             reason = known.reason(one) or one.why.partition("\n")[0][:150]

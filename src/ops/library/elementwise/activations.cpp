@@ -129,7 +129,7 @@ void register_activations(Registry& r) {
   r.add("hardtanh", "self, min_val, max_val", [](OpCall& c) {
     unary(c, Promotion::same, [&](Scalar x) {
       const double low = c.number("min_val", -1), high = c.number("max_val", 1);
-      return is_integer(x.type) ? clamped(x, std::trunc(low), std::trunc(high)) : clamped(x, low, high);
+      return is_integer(x.type) ? clamped(x, std::trunc(low) + 0.0, std::trunc(high) + 0.0) : clamped(x, low, high);
     });
   });
   r.add("softplus", "self, beta, threshold", [](OpCall& c) {

@@ -102,16 +102,16 @@ void register_special_functions(Registry& r) {
   // These have no closed form in the scalar functions; they are priced by their bytes.
   for (const char* name : {"special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}) {
     r.add(name, "self", [name](OpCall& c) {
-      const SymbolicTensor x = c.tensor("self");
-      c.add_result(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
-    });
+       const SymbolicTensor x = c.tensor("self");
+       c.add_result(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
+     }).opaque = true;
   }
   for (const char* name : {"igamma", "igammac"}) {
     r.add(name, "self, other", [name](OpCall& c) {
-      const SymbolicTensor a = c.tensor("self"), b = c.tensor("other");
-      c.add_result(
-          c.lowering().opaque(name, {a, b}, {}, {{result_type({{a, {}}, {b, {}}}), broadcast(a.shape, b.shape)}})[0]);
-    });
+       const SymbolicTensor a = c.tensor("self"), b = c.tensor("other");
+       c.add_result(
+           c.lowering().opaque(name, {a, b}, {}, {{result_type({{a, {}}, {b, {}}}), broadcast(a.shape, b.shape)}})[0]);
+     }).opaque = true;
   }
 }
 

@@ -293,7 +293,7 @@ void register_linear_algebra(Registry& r) {
   r.add("linalg_cross", "self, other, dim", [](OpCall& c) { define_cross(c, false); });
   r.add("cross", "self, other, dim", [](OpCall& c) { define_cross(c, true); });
   for (const char* name : opaque_names)
-    r.add(name, "self", [name = std::string(name)](OpCall& c) { add_named_opaque(c, name); });
+    r.add(name, "self", [name = std::string(name)](OpCall& c) { add_named_opaque(c, name); }).opaque = true;
   r.add("linalg_tensorinv", "self, ind", define_tensor_inverse);
   r.add("linalg_tensorsolve", "self, other, dims", define_tensor_solve);
   register_elimination(r);
