@@ -244,12 +244,13 @@ def forward_case(samples: Sequence[Sample], form: str) -> tuple[Any, ...]:
             expected.append(after[exported.graph_signature.user_inputs.index(spec.target)])
         else:
             expected.append(next(results))
-    written = {
-        place: new
-        for place, (old, new) in enumerate(zip(values, inputs_of(exported, after), strict=True))
-        if bytes_of(old) != bytes_of(new)
-    }
-    return serialise(exported), values, expected, written
+    return serialise(exported), values, expected, written_by(values, inputs_of(exported, after))
+
+
+def written_by(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
+    """The inputs that a program writes, as they are afterwards."""
+    pairs = enumerate(zip(before, after, strict=True))
+    return {place: new for place, (old, new) in pairs if bytes_of(old) != bytes_of(new)}
 
 
 def inputs_of(exported: Any, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -264,16 +265,22 @@ def training_case(samples: Sequence[Sample]) -> tuple[Any, ...]:
     inputs = module.given()
     exported, _ = forward_backward(export(module, inputs, {}))
     values = [value.detach().clone() for value in inputs_of(exported, inputs)]
-    loss = module(*inputs)
+    after = tuple(tensor.clone() for tensor in inputs)
+    loss = module(*after)
     loss.backward()
     parameters = dict(module.named_parameters())
     expected = []
     for spec in exported.graph_signature.output_specs:
         if spec.kind.name == "TOKEN":
             continue
-        gradient = parameters[spec.target].grad if spec.kind.name == "GRADIENT_TO_PARAMETER" else loss.detach()
-        expected.append(torch.zeros_like(parameters[spec.target]) if gradient is None else gradient)
-    return serialise(exported), values, expected, {}
+        if spec.kind.name == "USER_INPUT_MUTATION":
+            expected.append(after[exported.graph_signature.user_inputs.index(spec.target)])
+        elif spec.kind.name == "GRADIENT_TO_PARAMETER":
+            gradient = parameters[spec.target].grad
+            expected.append(torch.zeros_like(parameters[spec.target]) if gradient is None else gradient)
+        else:
+            expected.append(loss.detach())
+    return serialise(exported), values, expected, written_by(values, inputs_of(exported, after))
 
 
 # ---- how exact PyTorch itself is ----
