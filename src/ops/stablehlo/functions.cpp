@@ -1,6 +1,7 @@
 // Scalars of StableHLO and CHLO: transcendental functions, real and complex.
 #include <cmath>
 
+#include "ops/library/elementwise/complex_functions.h"
 #include "ops/stablehlo/stablehlo.h"
 
 namespace lightline::ops::stablehlo {
@@ -20,7 +21,12 @@ template <Function function>
 Scalar plain(const ScalarCall&, const Values& v) {
   return call(function, v[0]);
 }
-// A function of the reals with a formula for complex numbers.
+// Of the reals, and by a formula of complex numbers.
+template <Function function>
+Scalar by_formula(const ScalarCall&, const Values& v) {
+  return analytic(function, v[0]);
+}
+// With cuts of its own for complex numbers.
 template <Function function, Scalar (*complex)(const Scalar&)>
 Scalar either(const ScalarCall&, const Values& v) {
   return is_complex(v[0]) ? complex(v[0]) : call(function, v[0]);
@@ -33,15 +39,6 @@ Scalar cut_along_reals(const Scalar& z) {
   return call(function, make(real(z), without_sign_of_zero(imag(z))));
 }
 Scalar complex_asinh(const Scalar& z) { return call(Function::asinh, make(without_sign_of_zero(real(z)), imag(z))); }
-
-Scalar complex_expm1(const Scalar& z) {
-  const Scalar half = call(Function::sin, imag(z) * 0.5);
-  const Scalar growth = call(Function::expm1, real(z));
-  return make(growth * call(Function::cos, imag(z)) - half * half * 2.0, (growth + 1.0) * call(Function::sin, imag(z)));
-}
-Scalar complex_rsqrt(const Scalar& z) { return one(z) / call(Function::sqrt, z); }
-Scalar complex_sigmoid(const Scalar& z) { return one(z) / (call(Function::exp, -z) + one(z)); }
-Scalar complex_cbrt(const Scalar& z) { return call(Function::exp, call(Function::log, z) / number(z, 3.0)); }
 
 Scalar log_gamma(const ScalarCall&, const Values& v) { return call(Function::lgamma, v[0]); }
 // At zero and below, where the function has poles: not a number.
@@ -96,14 +93,14 @@ Scalar polygamma(const ScalarCall& s, const Values& v) {
 std::vector<ScalarOperator> transcendental_operators() {
   using F = Function;
   return {{"stablehlo.exponential", "operand", plain<F::exp>},
-          {"stablehlo.exponential_minus_one", "operand", either<F::expm1, complex_expm1>},
+          {"stablehlo.exponential_minus_one", "operand", by_formula<F::expm1>},
           {"stablehlo.log", "operand", plain<F::log>},
           {"stablehlo.log_plus_one", "operand", plain<F::log1p>},
-          {"stablehlo.logistic", "operand", either<F::sigmoid, complex_sigmoid>},
+          {"stablehlo.logistic", "operand", by_formula<F::sigmoid>},
           {"stablehlo.tanh", "operand", plain<F::tanh>},
           {"stablehlo.sqrt", "operand", plain<F::sqrt>},
-          {"stablehlo.rsqrt", "operand", either<F::rsqrt, complex_rsqrt>},
-          {"stablehlo.cbrt", "operand", either<F::cbrt, complex_cbrt>},
+          {"stablehlo.rsqrt", "operand", by_formula<F::rsqrt>},
+          {"stablehlo.cbrt", "operand", by_formula<F::cbrt>},
           {"stablehlo.sine", "operand", plain<F::sin>},
           {"stablehlo.cosine", "operand", plain<F::cos>},
           {"stablehlo.tan", "operand", plain<F::tan>},

@@ -117,7 +117,7 @@ Definition named(const char* name) {
 }
 
 // LAPACK's name in all four precisions, and that of cuSOLVER.
-void add_call(Registry& r, const std::string& routine, const Definition& define, const std::string& gpu = "") {
+Operator& add_call(Registry& r, const std::string& routine, const Definition& define, const std::string& gpu = "") {
   std::vector<std::string> names;
   for (const char* precision : {"d", "c", "z"})
     names.push_back(fmt::format("stablehlo.custom_call.lapack_{}{}_ffi", precision, routine));
@@ -125,7 +125,7 @@ void add_call(Registry& r, const std::string& routine, const Definition& define,
     names.push_back("stablehlo.custom_call.cusolver_" + gpu + "_ffi");
     names.push_back("stablehlo.custom_call.hipsolver_" + gpu + "_ffi");
   }
-  r.add(fmt::format("stablehlo.custom_call.lapack_s{}_ffi", routine), "", define, std::move(names));
+  return r.add(fmt::format("stablehlo.custom_call.lapack_s{}_ffi", routine), "", define, std::move(names));
 }
 
 }  // namespace
@@ -137,15 +137,15 @@ void register_stablehlo_linear(Registry& r) {
   add_call(r, "potrf", call_cholesky, "potrf");
   add_call(r, "getrf", call_elimination, "getrf");
   add_call(r, "trsm", call_triangular_solve);
-  add_call(r, "gesdd", named("svd"), "gesvd");
-  add_call(r, "gesvd", named("svd"), "gesvdj");
-  add_call(r, "syevd", named("eigh"), "syevd");
-  add_call(r, "heevd", named("eigh"));
-  add_call(r, "geev", named("eig"));
-  add_call(r, "gees", named("schur"));
-  add_call(r, "gehrd", named("hessenberg"));
-  add_call(r, "sytrd", named("tridiagonal"), "sytrd");
-  add_call(r, "gtsv", named("tridiagonal_solve"));
+  add_call(r, "gesdd", named("svd"), "gesvd").opaque = true;
+  add_call(r, "gesvd", named("svd"), "gesvdj").opaque = true;
+  add_call(r, "syevd", named("eigh"), "syevd").opaque = true;
+  add_call(r, "heevd", named("eigh")).opaque = true;
+  add_call(r, "geev", named("eig")).opaque = true;
+  add_call(r, "gees", named("schur")).opaque = true;
+  add_call(r, "gehrd", named("hessenberg")).opaque = true;
+  add_call(r, "sytrd", named("tridiagonal"), "sytrd").opaque = true;
+  add_call(r, "gtsv", named("tridiagonal_solve")).opaque = true;
 }
 
 }  // namespace lightline::ops
