@@ -10,12 +10,9 @@ namespace {
 using Values = std::vector<Scalar>;
 
 bool is_complex(const Scalar& x) { return x.type == DType::c64; }
-Scalar one(const Scalar& like) { return number(like, 1.0); }
 Scalar real(const Scalar& x) { return call(Function::real, x); }
 Scalar imag(const Scalar& x) { return call(Function::imag, x); }
-Scalar make(const Scalar& re, const Scalar& im) { return call(Function::complex_, re, im); }
-Scalar times_i(const Scalar& z) { return make(-imag(z), real(z)); }
-Scalar times_minus_i(const Scalar& z) { return make(imag(z), -real(z)); }
+Scalar make(const Scalar& re, const Scalar& im) { return complex_of(re, im); }
 
 template <Function function>
 Scalar plain(const ScalarCall&, const Values& v) {

@@ -11,11 +11,14 @@ Scalar one(const Scalar& like) { return number(like, 1.0); }
 Scalar expm1_of(const Scalar& z) {
   const Scalar re = call(Function::real, z), im = call(Function::imag, z);
   const Scalar half = call(Function::sin, im * 0.5), growth = call(Function::expm1, re);
-  return call(Function::complex_, growth * call(Function::cos, im) - half * half * 2.0,
-              (growth + 1.0) * call(Function::sin, im));
+  return complex_of(growth * call(Function::cos, im) - half * half * 2.0, (growth + 1.0) * call(Function::sin, im));
 }
 
 }  // namespace
+
+Scalar complex_of(const Scalar& re, const Scalar& im) { return call(Function::complex_, re, im); }
+Scalar times_i(const Scalar& z) { return complex_of(-call(Function::imag, z), call(Function::real, z)); }
+Scalar times_minus_i(const Scalar& z) { return complex_of(call(Function::imag, z), -call(Function::real, z)); }
 
 Scalar analytic(Function function, const Scalar& x) {
   if (x.type != DType::c64) return call(function, x);

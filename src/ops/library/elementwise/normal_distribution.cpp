@@ -15,13 +15,13 @@ Scalar normal_distribution(Scalar x) { return 0.5 * call(Function::erfc, x * (-1
 
 // exp(x^2) erfc(x): where that overflows, Laplace's continued fraction.
 Scalar erfcx(Scalar x) {
-  constexpr double border = 5;
+  constexpr double series_border = 5;
   constexpr int depth = 14;
-  const Scalar far = max(x, border);
+  const Scalar far = max(x, series_border);
   Scalar fraction = far;
   for (int k = depth; k > 0; --k) fraction = far + (0.5 * k) / fraction;
   const Scalar near = call(Function::exp, x * x) * call(Function::erfc, x);
-  return select(x < border, near, std::numbers::inv_sqrtpi / fraction);
+  return select(x < series_border, near, std::numbers::inv_sqrtpi / fraction);
 }
 
 Scalar log_of_normal_distribution(Scalar x) {
