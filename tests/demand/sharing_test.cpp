@@ -394,7 +394,7 @@ TEST(Windows, ShiftedWindowsCountEveryRowOnce) {
 TEST(Windows, ShiftedProductsAreOneConvolutionForTheFloor) {
   const std::string text =
       "program p(x: f32[2, 32, 8], w: f32[4, 8, 6]) -> (y) {\n"
-      "  p: f32[2, 35, 8] = for b, t, k: x[b, t - 3 | 0, k | 0]\n"
+      "  p: f32[2, 35, 8] = for b, t, k: x[b, t - 3, k | 0]\n"
       "  d: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t, k] * w[0, k, n]\n"
       "  e: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t + 1, k] * w[1, k, n]\n"
       "  f: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t + 2, k] * w[2, k, n]\n"
