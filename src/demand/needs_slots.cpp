@@ -419,18 +419,14 @@ double Needs::operations_of(TermId id, size_t shared) const {
   return operations;
 }
 
-// Parts of a sum that are added as they are made: a product, or a sum that starts from what it is added to. One of
-// fewer variables is made once for several elements, and added to each of them.
+// Parts of a sum that are added as they are made: a product, or a sum that starts from what it is added to.
 double Needs::joined_parts(TermId id) const {
   const Term& made = term(id);
   if (made.kind != TermKind::sum) return 0;
-  const std::vector<bool> varies = varying_coordinates(id);
-  const size_t rank = size_t(std::count(varies.begin(), varies.end(), true));
   return double(std::count_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
     if (!arg.value.is_element()) return false;
     const Term& part = term(arg.value.term);
-    const bool joins = (part.kind == TermKind::product && part.reads_data) || is_total(part);
-    return joins && rank_of(arg.value.at, varies) == rank;
+    return (part.kind == TermKind::product && part.reads_data) || is_total(part);
   }));
 }
 

@@ -161,13 +161,6 @@ TEST(Slots, PowersOfOneValueAreOneFunction) {
   EXPECT_EQ(energy("exp(r[i, j]) * s[i, j] + sin(r[i, j])"), 32);
 }
 
-// A product of fewer variables is made once, and added to each element.
-TEST(Slots, ASmallProductIsAddedToEveryElement) {
-  EXPECT_EQ(vector_ops("program p(x: f32[8, 4], a: f32[8], b: f32[8]) -> (y) {\n"
-                       "  y: f32[8, 4] = for i, j: x[i, j] + a[i] * b[i]\n}"),
-            32);
-}
-
 // What no infinity is made of is finite, in both spellings.
 TEST(Slots, ALogOfASumOfExponentialsTakesNoChoice) {
   const auto shifted = [](const std::string& shift) {
