@@ -194,9 +194,12 @@ CASES = [
             moved(f32(32, 1024, 256), f32(4, 256, 1024), f32(32, 1024, 1024)),
         ),
         Work(products={"f32": 32 * 256 * 1024 * (4 * 1024 - 6)}),
-        floor=Work(products={"f32": 32 * 256 * 1024 * (1024 + 3)}, bytes=moved(f32(32, 1024, 256), f32(4, 256, 1024), f32(32, 1024, 1024))),
+        floor=Work(
+            products={"f32": 32 * 256 * 1024 * (1024 + 3)},
+            bytes=moved(f32(32, 1024, 256), f32(4, 256, 1024), f32(32, 1024, 1024)),
+        ),
     ),
-    Case(  # one addition and half a maximum a pair, and four additions a label; exponentials of both sides, and logarithms
+    Case(  # an addition and half a maximum a pair, four additions a label; exponentials of both sides, and logarithms
         "forward algorithm by logarithms",
         Torch(forward_algorithm, (f32(256, 8, 64), f32(64, 64))),
         Work(
