@@ -408,6 +408,9 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
         if (!terms_.may_be_infinite(*args[1 - i])) return put(Value::of(function == Function::ne));
       }
       break;
+    case Function::isinf:
+      if (!terms_.may_be_infinite(*args[0])) return put(Value::of(0));
+      break;
     case Function::add: return put(sum({{*args[0], 1}, {*args[1], 1}}, 0, type));
     case Function::sub: return put(sum({{*args[0], 1}, {*args[1], -1}}, 0, type));
     case Function::neg: return put(product({*args[0]}, -1, type));

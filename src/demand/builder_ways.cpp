@@ -12,30 +12,53 @@ namespace lightline::demand {
 
 using loops::ArrayId;
 
+namespace {
+
+// Very many ways in both directions, as in the rings inside the border of an image after many windows.
+bool is_grid_of_ways(const Cases& cases) {
+  constexpr size_t most_ways = 64, most_starts = 6;
+  if (cases.size() <= most_ways) return false;
+  size_t directions = 0;
+  for (size_t d = 0; d < cases[0].where.box.size(); ++d) {
+    std::set<int64_t> starts;
+    for (const Case& one : cases) starts.insert(one.where.box[d].lo);
+    directions += starts.size() > most_starts ? 1 : 0;
+  }
+  return directions > 1;
+}
+
+}  // namespace
+
 // Elements that are made in many ways, by turns as in the tree of a scan or anew in every step of a loop, are one term
-// from here on: what is made of them is not taken apart again.
+// from here on: what is made of them is not taken apart again. So are those of a grid of very many ways, some of
+// which may be the same.
 void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   constexpr size_t most_ways = 6;
-  if (cases.size() <= most_ways || !(in_loop || is_by_turns(cases))) return;
+  if (cases.size() <= most_ways) return;
+  const bool grid = is_grid_of_ways(cases);
+  if (!grid && !in_loop && !is_by_turns(cases)) return;
   Region whole;
   for (const loops::IndexId counter : counters_) whole.box.push_back({0, program_.indices[counter].extent - 1, 1});
   for (const int64_t extent : program_.arrays[array].shape) whole.box.push_back({0, extent - 1, 1});
-  std::vector<Region> regions;
   std::set<TermId> terms;
   DType width = DType::boolean;
+  double points = 0;  // cases are disjoint
+  bool may_repeat = false;
   for (const Case& one : cases) {
     if (!one.value.is_element() || !algebra_.reads_data(one.value) || !one.where.samples.empty()) return;
-    if (!terms.insert(one.value.term).second) return;  // elements may be equal
-    regions.push_back(one.where);
+    may_repeat = may_repeat || !terms.insert(one.value.term).second;
+    points += index::count(one.where, atoms_);
     width = wider(width, one.value.width);
   }
-  if (index::count(regions, atoms_) < index::count(whole, atoms_)) return;
+  if ((may_repeat && !grid) || points < double(index::count(whole, atoms_))) return;
+  if (grid) algebra_.given_up.emplace_back("sums and products of what is made in more ways than are told apart");
   Term term;
   term.kind = TermKind::array;
   term.type = compute_type(program_.arrays[array].dtype);
   term.width = width;
   term.rank = uint32_t(whole.box.size());
   term.reads_data = true;
+  term.may_repeat = may_repeat;
   term.body = std::move(cases);
   const TermId id = terms_.intern(std::move(term));
   cases = {{whole, Value::element(id, own_variables(whole.box.size()), width)}};

@@ -55,6 +55,7 @@ void Needs::run() {
   find_consumers();
   find_twins();
   find_settled_numbers();
+  find_counts();
   need_outputs();
   for (TermId id = TermId(size); id-- > 0;) {
     turn_to(id);

@@ -21,6 +21,7 @@
 #include "demand/region_lists.h"
 #include "demand/settled.h"
 #include "demand/tier.h"
+#include "demand/totals.h"
 #include "demand/work.h"
 
 namespace lightline::demand {
@@ -88,6 +89,7 @@ class Needs {
     if (insert(list, std::move(region)) == Inserted::too_many) drop("more parts of what is needed than are kept");
   }
   void visit_reduction(TermId id);
+  void visit_beside(TermId id, const std::vector<Region>& stood_for);
   void visit_opaque(TermId id);
   int64_t last_column_of_lu(const Region& wanted, bool pivots, int64_t rows, int64_t columns);
   void visit_scatter(TermId id);
@@ -165,14 +167,15 @@ class Needs {
   std::optional<size_t> shared_parts(TermId id, HavingPart& having) const;
   bool is_number_by_region(const Value& value) const;
   double operations_of(TermId id, size_t shared) const;
-  double joined_parts(const Term& made) const;
+  double joined_parts(TermId id) const;
+  std::vector<bool> varying_coordinates(TermId id) const;
   void count_added_product(TermId id);
   void settle_slots();
   static double values_of_a_lane(DType type, bool packed);
   // How a branch goes by this truth: nothing if it is no branch, or if nobody says.
   std::optional<Way> branch(const Value& truth);
   bool is_outer_product(const Term& product) const;
-  // Coordinates may be exchanged so: the element stays the same, or changes its sign. Empty if none are known.
+  // Coordinates may be exchanged so, but for a sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
   AtLeast distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
   Region mirrored(const Region& region, uint32_t rank);             // of pairs: the second, then the first
@@ -216,15 +219,6 @@ class Needs {
     const std::vector<Region>& regions;
     bool counted = false;
   };
-  // What is combined of one term, by all reductions with one reducer.
-  struct Total {
-    std::vector<Region> values;
-    AtLeast points, results;
-    AtMost most_results;
-    double each = 1;               // values of one result, at most
-    DType width = DType::boolean;  // of the values
-    TermId owner = no_term;
-  };
   void add_total(const Value& scaled, const Region& region, uint64_t summed, TermId owner, Results& results);
   void settle_totals();
   std::vector<Region> disjoint(const std::vector<Region>& regions);
@@ -250,6 +244,9 @@ class Needs {
   bool is_count_of_truths(loops::Reducer reducer, const Term& value);
   bool need_search(const Value& value, const Region& region, TermId owner);
   bool is_sorted_search(TermId owner) const;
+  bool find_sides(const Value& truth, std::vector<Value>& sides, std::vector<Value>& numbers);
+  void find_counts();
+  bool need_counted(const Value& truth, const Region& region, TermId owner);
   // Truths that are put together of comparisons of what is counted with something else.
   struct Search {
     std::vector<Value> sides;   // what is compared,
@@ -293,6 +290,7 @@ class Needs {
   std::vector<Network> with_parts(const Network& network, const std::vector<PartedFactor>& parted);
   bool price_if_cheaper(const Network& network, const std::vector<PartedFactor>& parted, TermId owner,
                         Results& results);
+  bool leave_parts_uncounted(const Network& network);
   bool take_cases_apart(const Network& network, TermId owner, Results& results);
   bool is_needed_anyway(const Value& value, const Region& region);
   double products_inside(const Value& value, const Region& region);
@@ -349,6 +347,8 @@ class Needs {
   void keep_forced();
   // For the floor: of products that share a factor and are added, the most stand for all.
   std::set<TermId> factors_of(const Value& value) const;
+  struct SharedPart;
+  std::vector<SharedPart> parts_to_share(TermId sum);
   void share_products(TermId sum);
   Cases joined_by_formulas(const Term& reduction);
   std::vector<bool> shared_cases(const Cases& body, size_t reduced);
@@ -369,13 +369,15 @@ class Needs {
   // By variable: which one takes its place.
   using Exchanges = std::vector<uint32_t>;
   struct SymmetrySearch;
-  std::optional<std::vector<Exchanges>> symmetries(const Network& network, const std::vector<size_t>& members,
-                                                   uint64_t fixed);
+  using Members = std::vector<size_t>;
+  std::optional<std::vector<Exchanges>> symmetries(const Network& network, const Members& members, uint64_t fixed);
+  std::optional<std::vector<Exchanges>> found_symmetries(const Network& all, const Members& members, uint64_t fixed);
+  std::vector<int64_t> shape_of(const Network& network, const Members& members, uint64_t fixed);
+  std::map<std::vector<int64_t>, std::optional<std::vector<Exchanges>>> known_symmetries_;
   static double distinct_points(const Region& region, uint64_t variables, double points,
                                 const std::vector<Exchanges>& exchanges);
   EqualFactors equal_factors(const Network& network, const std::vector<size_t>& inner);
-  static std::vector<uint64_t> places_of(const Network& network, const std::vector<size_t>& inner,
-                                         const Exchanges& images);
+  static std::vector<uint64_t> places_of(const Network& network, const Members& inner, const Exchanges& images);
   bool may_be_zero(const Network& network, TermId owner);
   void price(Network& network, TermId owner, Results& results);
   Value without_conjugate(const Value& value);
@@ -385,6 +387,7 @@ class Needs {
   static double box_points(const Region& box, uint64_t variables);
   static std::optional<uint64_t> plain_variables(const std::vector<Form>& forms);
   struct Orders;
+  bool is_over_budget(size_t factors);
   double cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed = false);
   double found_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed);
   bool is_order_told_by_forms(const Network& network, const std::vector<size_t>& inner, bool keep) const;
@@ -472,6 +475,7 @@ class Needs {
   static constexpr size_t most_folded = 64;
   static constexpr size_t few_factors = 6;  // orders of those cost little
   double order_steps_ = 4e6;                // left, of pairs of parts that are looked at
+  int nested_parts_ = 256;                  // left, of networks that parts inside of parts make; see take_cases_apart
   KnownOrders known_orders_;
   std::map<std::pair<TermId, TermId>, Fold> folds_;  // by the sum and the term
   std::map<std::array<uint64_t, 4>, Total> totals_;
@@ -480,7 +484,9 @@ class Needs {
   // floor: by terms of factors of two sums, one of which reads the other: which sums, and what the second takes then
   std::map<std::pair<TermId, TermId>, std::map<std::pair<TermId, TermId>, Without>> meetings_;
   std::map<std::pair<TermId, TermId>, std::set<std::pair<TermId, TermId>>> plain_meetings_;
-  std::set<TermId> stood_for_;                              // floor: sums whose products those of another stand for
+  std::set<TermId> stood_for_;                              // sums whose products those of another stand for
+  std::map<TermId, std::vector<Region>> stood_for_at_;      // the same of elements
+  std::set<TermId> counts_;                                 // of one array against several numbers
   std::map<std::vector<int64_t>, MadeBefore> made_before_;  // by terms
   std::map<std::vector<int64_t>, MadeBefore>* changed_in_trial_ = nullptr;  // what entries were, while it is tried
   MadeBefore& made_before(const std::vector<int64_t>& key) {                // to change it

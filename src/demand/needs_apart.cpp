@@ -258,6 +258,7 @@ bool Needs::price_if_cheaper(const Network& network, const std::vector<PartedFac
                              Results& results) {
   std::vector<Network> networks = with_parts(network, parted);
   if (networks.empty()) return false;
+  if (!network.absorbed.empty()) nested_parts_ -= int(networks.size());
   double together = products_of(network);
   for (const PartedFactor& one : parted) together += products_inside(network.factors[one.factor].value, network.region);
   const std::vector<Network> prepared = most_first(networks);
@@ -266,10 +267,28 @@ bool Needs::price_if_cheaper(const Network& network, const std::vector<PartedFac
   return true;
 }
 
+// Parts inside of parts, as in a chain of windows with borders, are more and more: beyond the budget neither the network
+// nor the sums that might have joined it count.
+bool Needs::leave_parts_uncounted(const Network& network) {
+  bool in_parts = false;
+  for (const Factor& factor : network.factors) {
+    if (!factor.value.is_element()) continue;
+    const Term& made = term(factor.value.term);
+    if (made.kind != TermKind::reduce || made.reducer != Reducer::sum || made.body.size() < 2) continue;
+    in_parts = true;
+    stood_for_.insert(factor.value.term);
+  }
+  if (!in_parts) return false;
+  need_factors(network, network.owner);
+  drop("more parts of sums inside of each other than are tried");
+  return true;
+}
+
 // A factor that is a sum in several parts: the order is free for each of them.
 bool Needs::take_cases_apart(const Network& network, TermId owner, Results& results) {
   constexpr size_t most_cases = 16;
   if (network.summed == 0 || network.absorbed.size() >= most_absorbed || tier_ == Tier::unfused) return false;
+  if (!network.absorbed.empty() && nested_parts_ <= 0) return leave_parts_uncounted(network);
   std::vector<PartedFactor> as_written, by_addends;
   for (size_t i = 0; i < network.factors.size(); ++i) {
     const Value value = network.factors[i].value;

@@ -31,13 +31,16 @@ bool Needs::is_order_told_by_forms(const Network& network, const std::vector<siz
   return true;
 }
 
+bool Needs::is_over_budget(size_t factors) {
+  if (factors <= few_factors || order_steps_ >= 0) return false;
+  drop("more orders of many factors than are tried");
+  return true;
+}
+
 double Needs::cheapest_order(const Network& network, const std::vector<size_t>& inner, bool keep, bool transformed) {
   // Many networks of many factors: what is beyond the budget counts nothing.
   if (inner.size() > few_factors) order_steps_ -= std::pow(3.0, double(inner.size()));
-  if (inner.size() > few_factors && order_steps_ < 0) {
-    drop("more orders of many factors than are tried");
-    return 0;
-  }
+  if (is_over_budget(inner.size())) return 0;
   if (!is_order_told_by_forms(network, inner, keep)) return found_order(network, inner, keep, transformed);
   const KnownOrders::Question question(network, inner, transformed);
   if (const KnownOrders::Answer* known = known_orders_.find(question)) {

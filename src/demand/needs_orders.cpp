@@ -150,6 +150,12 @@ const Needs::Orders::Symmetric& Needs::Orders::symmetries_of(size_t s) {
       if ((left[s] & bit(v)) != 0 && (left[s] & bit(images[v])) == 0) return true;
     return false;
   });
+  own.of_results = own.exchanges;
+  for (Exchanges& images : own.of_results)
+    for (uint32_t v = 0; v < images.size(); ++v)
+      if ((left[s] & bit(v)) == 0) images[v] = v;
+  std::sort(own.of_results.begin(), own.of_results.end());
+  own.of_results.erase(std::unique(own.of_results.begin(), own.of_results.end()), own.of_results.end());
   return own;
 }
 
@@ -165,17 +171,14 @@ Needs::Orders::Step Needs::Orders::without_repetition(size_t a, size_t b, Step s
   const Symmetric& own = symmetries_of(a | b);
   if (own.repeated > 1) return {step.products / own.repeated, 0, false};
   if (own.exchanges.size() < 2) return step;
-  const uint64_t results = left[a | b], points = step.told ? step.variables : left[a] | left[b];
-  std::vector<Exchanges> of_results, of_sides;
+  if (n > Needs::few_factors) needs.order_steps_ -= double(own.exchanges.size()) / 4;
+  const uint64_t points = step.told ? step.variables : left[a] | left[b];
+  std::vector<Exchanges> of_sides;
   for (const Exchanges& images : own.exchanges) {
-    Exchanges restricted = images;
-    for (uint32_t v = 0; v < restricted.size(); ++v)
-      if ((results & bit(v)) == 0) restricted[v] = v;
-    of_results.push_back(std::move(restricted));
     const uint64_t x = moved(left[a], images), y = moved(left[b], images);
     if ((x == left[a] && y == left[b]) || (x == left[b] && y == left[a])) of_sides.push_back(images);
   }
-  const double fewest = std::min(distinct_points(network.region, points, step.products, of_results),
+  const double fewest = std::min(distinct_points(network.region, points, step.products, own.of_results),
                                  distinct_points(network.region, points, step.products, of_sides));
   return fewest < step.products ? Step{std::ceil(fewest), 0, false} : step;
 }
@@ -195,6 +198,7 @@ double Needs::Orders::cheapest() {
       cost[s] = 0;
       continue;
     }
+    if (needs.is_over_budget(n)) return 0;
     for (size_t a = (s - 1) & s; a > 0; a = (a - 1) & s) {
       const size_t b = s ^ a;
       if (a < b) continue;

@@ -40,6 +40,7 @@ struct Needs::Orders {
     bool looked = false;
     double repeated = 1;  // how often, where there are too many exchanges to tell
     std::vector<Exchanges> exchanges = {};
+    std::vector<Exchanges> of_results = {};  // different ones, as far as what is left goes
   };
   std::vector<Symmetric> symmetric = std::vector<Symmetric>(subsets);
   // Of each factor which term, and which of its rows where numbers tell them: others have no element in common.

@@ -48,6 +48,7 @@ bool has_same_numbers(const Region& a, const Region& b, const Atoms& atoms) {
 }  // namespace
 
 void Needs::visit_reduction(TermId id) {
+  if (const auto beside = stood_for_at_.extract(id)) return visit_beside(id, beside.mapped());
   const std::vector<Region>& regions = needed_[id];
   const Term& made = term(id);
   const uint32_t reduced = uint32_t(made.reduced.size());
@@ -239,6 +240,7 @@ void Needs::settle_totals() {
 // made of is needed, and of what is sorted as much as a search looks at.
 bool Needs::need_search(const Value& value, const Region& region, TermId owner) {
   if (!value.is_element()) return false;
+  if (need_counted(value, region, owner)) return true;
   const Term& made = term(value.term);
   using F = loops::Function;
   if (made.kind == TermKind::call && made.function == F::logical_not) {

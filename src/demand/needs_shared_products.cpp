@@ -22,47 +22,80 @@ std::set<TermId> Needs::factors_of(const Value& value) const {
   return factors;
 }
 
-void Needs::share_products(TermId id) {
-  struct Part {
-    TermId term;
-    double products = 0;
-    std::set<TermId> factors;
-    Value value;
-    Region region;
-  };
-  std::vector<Part> parts;
+struct Needs::SharedPart {
+  TermId term;
+  double products = 0;
+  std::set<TermId> factors;
+  Value value;
+  Region region;
+};
+
+// Sums of products among the parts of a sum, of which nobody else takes the elements that it takes: as far as is known,
+// others take other elements, as the sums inside of an image and along its border do.
+std::vector<Needs::SharedPart> Needs::parts_to_share(TermId id) {
+  std::vector<SharedPart> parts;
   for (const Region& region : needed_[id]) {
     std::vector<Value> values;
-    std::vector<Form> at;
-    for (uint32_t c = 0; c < term(id).rank; ++c) at.push_back(Form::variable(c));
-    parts_of(Value::element(id, at, term(id).width), region, values);
+    parts_of(Value::element(id, own_variables(term(id).rank), term(id).width), region, values);
     for (const Value& value : values) {
-      if (!value.is_element() || uses_[value.term] > 1) continue;
+      if (!value.is_element()) continue;
       const Term& made = term(value.term);
       if (made.kind != TermKind::reduce || made.reducer != loops::Reducer::sum || made.body.size() != 1) continue;
-      parts.push_back({value.term, 0, {}, value, region});
+      const bool taken =
+          uses_[value.term] > 1 && have_elements_in_common(index::image(region, value.at, atoms_), needed_[value.term]);
+      if (!taken) parts.push_back({value.term, 0, {}, value, region});
     }
   }
+  return parts;
+}
+
+// The most stand for all that share a factor with them; of equal ones those that most sums use. Of what several sums
+// use the elements that this one takes are stood for.
+void Needs::share_products(TermId id) {
+  std::vector<SharedPart> parts = parts_to_share(id);
   if (parts.size() < 2) return;
-  for (Part& part : parts) {
+  for (SharedPart& part : parts) {
     part.products = products_inside(part.value, part.region);
     part.factors = factors_of(part.value);
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.products > b.products; });
-  std::vector<const Part*> standing;
-  for (const Part& part : parts) {
-    const bool shared = std::any_of(standing.begin(), standing.end(), [&](const Part* other) {
+  std::stable_sort(parts.begin(), parts.end(), [&](const SharedPart& a, const SharedPart& b) {
+    return std::pair(-a.products, -int64_t(uses_[a.term])) < std::pair(-b.products, -int64_t(uses_[b.term]));
+  });
+  std::vector<const SharedPart*> standing;
+  std::set<TermId> shared, stand;
+  for (const SharedPart& part : parts) {
+    const bool is_shared = std::any_of(standing.begin(), standing.end(), [&](const SharedPart* other) {
       return other->term != part.term && std::any_of(part.factors.begin(), part.factors.end(), [&](TermId factor) {
                return other->factors.contains(factor) &&
                       have_elements_in_common(reads_of(other->value, other->region, factor),
                                               reads_of(part.value, part.region, factor));
              });
     });
-    if (shared)
-      stood_for_.insert(part.term);
-    else
-      standing.push_back(&part);
+    (is_shared ? shared : stand).insert(part.term);
+    if (!is_shared) standing.push_back(&part);
   }
+  for (const SharedPart& part : parts) {
+    if (!shared.contains(part.term)) continue;
+    if (uses_[part.term] <= 1)
+      stood_for_.insert(part.term);
+    else if (!stand.contains(part.term))
+      for (Region& region : index::image(part.region, part.value.at, atoms_))
+        stood_for_at_[part.term].push_back(std::move(region));
+  }
+}
+
+// Needs what all elements of a sum do, and counts those that no other products stand for.
+void Needs::visit_beside(TermId id, const std::vector<Region>& stood_for) {
+  const std::vector<Region> all = needed_[id];
+  std::vector<Region> rest = disjoint(all);
+  for (const Region& region : stood_for) take_off(rest, region);
+  const bool was = std::exchange(counting_, false);
+  visit_reduction(id);
+  counting_ = was;
+  if (rest.empty()) return;
+  needed_[id] = std::move(rest);
+  visit_reduction(id);
+  needed_[id] = all;
 }
 
 std::vector<bool> Needs::shared_cases(const Cases& body, size_t reduced) {

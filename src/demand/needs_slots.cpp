@@ -381,13 +381,18 @@ bool Needs::is_number_by_region(const Value& value) const {
           }));
 }
 
+std::vector<bool> Needs::varying_coordinates(TermId id) const {
+  std::vector<bool> varies(term(id).rank, false);
+  for (const Region& region : strict_[id])
+    for (size_t c = 0; c < varies.size(); ++c) varies[c] = varies[c] || region.box[c].count() > 1;
+  return varies;
+}
+
 // Operations for one element, whoever else has parts in common with it being served before: a part that has fewer
 // variables than the whole joins others of its kind first.
 double Needs::operations_of(TermId id, size_t shared) const {
   const Term& made = term(id);
-  std::vector<bool> varies(made.rank, false);
-  for (const Region& region : strict_[id])
-    for (size_t c = 0; c < made.rank; ++c) varies[c] = varies[c] || region.box[c].count() > 1;
+  const std::vector<bool> varies = varying_coordinates(id);
   const size_t rank = size_t(std::count(varies.begin(), varies.end(), true));
   std::vector<bool> full;
   std::vector<Value> whole;  // different ones
@@ -415,7 +420,8 @@ double Needs::operations_of(TermId id, size_t shared) const {
 }
 
 // Parts of a sum that are added as they are made: a product, or a sum that starts from what it is added to.
-double Needs::joined_parts(const Term& made) const {
+double Needs::joined_parts(TermId id) const {
+  const Term& made = term(id);
   if (made.kind != TermKind::sum) return 0;
   return double(std::count_if(made.args.begin(), made.args.end(), [&](const Argument& arg) {
     if (!arg.value.is_element()) return false;
@@ -473,7 +479,7 @@ void Needs::settle_slots() {
     const Term& made = term(id);
     const auto shared = shared_parts(id, having);
     if (!shared || is_function_of_one(id)) continue;  // counted already
-    const double operations = operations_of(id, *shared) - joined_parts(made);
+    const double operations = operations_of(id, *shared) - joined_parts(id);
     if (operations <= 0) continue;
     turn_to(id);
     if (added_.contains(id)) {

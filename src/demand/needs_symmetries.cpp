@@ -66,10 +66,45 @@ struct Needs::SymmetrySearch {
   }
 };
 
+// All that the symmetries of some factors depend on: which of them are of one term, how that mirrors, where they are
+// read, and the ranges of the variables.
+std::vector<int64_t> Needs::shape_of(const Network& network, const std::vector<size_t>& members, uint64_t fixed) {
+  std::vector<int64_t> shape{int64_t(fixed)};
+  std::vector<TermId> terms;
+  const auto add = [&](const Form& form) {
+    shape.insert(shape.end(), {form.constant, int64_t(form.terms.size())});
+    for (const auto& [atom, coefficient] : form.terms) shape.insert(shape.end(), {int64_t(atom), coefficient});
+  };
+  for (const size_t i : members) {
+    const Value& value = network.factors[i].value;
+    const auto known = std::find(terms.begin(), terms.end(), value.term);
+    shape.insert(shape.end(), {int64_t(value.kind), known - terms.begin(), int64_t(value.at.size())});
+    if (known == terms.end()) terms.push_back(value.term);
+    if (value.is_position()) add(value.form);
+    for (const Form& form : value.at) add(form);
+    if (!value.is_element()) continue;
+    const std::vector<uint32_t>& mirror = mirror_of(value.term);
+    shape.push_back(int64_t(mirror.size()));
+    shape.insert(shape.end(), mirror.begin(), mirror.end());
+  }
+  for (const Range& range : network.region.box) shape.insert(shape.end(), {range.lo, range.hi});
+  return shape;
+}
+
 // All ways in which variables may change places so that these factors stay the same. Nothing if there are more ways
 // than are looked for.
 std::optional<std::vector<Needs::Exchanges>> Needs::symmetries(const Network& network,
                                                                const std::vector<size_t>& members, uint64_t fixed) {
+  constexpr size_t most_kept = 4096;
+  if (known_symmetries_.size() > most_kept) known_symmetries_.clear();
+  const auto [known, added] = known_symmetries_.try_emplace(shape_of(network, members, fixed));
+  if (added) known->second = found_symmetries(network, members, fixed);
+  return known->second;
+}
+
+std::optional<std::vector<Needs::Exchanges>> Needs::found_symmetries(const Network& network,
+                                                                     const std::vector<size_t>& members,
+                                                                     uint64_t fixed) {
   SymmetrySearch search{*this, network, members, fixed};
   const Exchanges nothing(network.region.box.size(), no_variable);
   search.place(0, 0, nothing, nothing);
@@ -93,8 +128,10 @@ double Needs::distinct_points(const Region& region, uint64_t variables, double p
       else
         inside = inside && (variables & bit(own[v])) != 0;
     }
-    if (inside && std::find(different.begin(), different.end(), own) == different.end()) different.push_back(own);
+    if (inside) different.push_back(std::move(own));
   }
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
   double total = 0;
   for (const Exchanges& own : different) {
     double staying = 1;

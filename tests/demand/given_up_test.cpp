@@ -1,7 +1,10 @@
 // Where bounds give up they say so, once for each statement and reason, with what it could be worth at most.
 #include "demand/given_up.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <chrono>
 
 #include "demand/pricing.h"
 
@@ -71,6 +74,27 @@ TEST(GivenUp, OfASetOnlyWhatItDependsOnIsAtStake) {
       "  z: f32[100] = for i: u[i, 0] + 1\n}");
   ASSERT_FALSE(a.given_up.empty());
   for (const GivenUp& one : a.given_up) EXPECT_LE(one.bytes.number(), 4 * (64 + 8));
+}
+
+// Chains of windows over one image: with the cross of a diffusion every ring inside the border is made in its own way.
+TEST(GivenUp, ChainsOfWindowsHaveABudget) {
+  std::string cross = "program p(x0: f32[256, 256]) -> (x20) {\n";
+  std::string line = "program p(x0: f32[4096], w: f32[3]) -> (x40) {\n";
+  for (int t = 1; t <= 20; ++t)
+    cross += fmt::format(
+        "  k{0}: f32[3, 3] = for i, j: if(i == 1 and j == 1, 0.6, if(i == 1 or j == 1, 0.1, 0.0))\n"
+        "  x{0}: f32[256, 256] = for i, j: sum r in 3, s in 3: x{1}[i + r - 1, j + s - 1 | 0] * k{0}[r, s]\n",
+        t, t - 1);
+  for (int t = 1; t <= 40; ++t)
+    line += fmt::format("  x{0}: f32[4096] = for i: sum r in 3: x{1}[i + r - 1 | 0] * w[r]\n", t, t - 1);
+  const auto start = std::chrono::steady_clock::now();
+  const Analysis rings = analysis_of(cross + "}"), windows = analysis_of(line + "}");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(rings.fused.input_bytes, 4.0 * 256 * 256);
+  EXPECT_TRUE(std::any_of(rings.given_up.begin(), rings.given_up.end(), [](const GivenUp& one) {
+    return one.what.find("more ways than are told apart") != std::string::npos;
+  }));
+  EXPECT_EQ(windows.fused.input_bytes, 4.0 * (4096 + 3));
 }
 
 }  // namespace

@@ -389,5 +389,29 @@ TEST(Windows, ShiftedWindowsCountEveryRowOnce) {
   EXPECT_EQ(macs(text), 16 * 8 * 8 + 4 * (4 * 5 / 2) * 8 + 4 * 4 * 4 * 8 + 16 * 8 * 8);
 }
 
+// Four taps of a causal convolution, each a product of its own: transforms take one in four, but for the three rows at
+// the border, where they have nothing in common.
+TEST(Windows, ShiftedProductsAreOneConvolutionForTheFloor) {
+  const std::string text =
+      "program p(x: f32[2, 32, 8], w: f32[4, 8, 6]) -> (y) {\n"
+      "  p: f32[2, 35, 8] = for b, t, k: x[b, t - 3, k | 0]\n"
+      "  d: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t, k] * w[0, k, n]\n"
+      "  e: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t + 1, k] * w[1, k, n]\n"
+      "  f: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t + 2, k] * w[2, k, n]\n"
+      "  g: f32[2, 32, 6] = for b, t, n: sum k in 8: p[b, t + 3, k] * w[3, k, n]\n"
+      "  y: f32[2, 32, 6] = for b, t, n: d[b, t, n] + e[b, t, n] + f[b, t, n] + g[b, t, n]\n}";
+  EXPECT_EQ(macs(text), 2 * (32 + 31 + 30 + 29) * 8 * 6);
+  EXPECT_EQ(floor_macs(text), 2 * (32 + 3) * 8 * 6);
+}
+
+// Parts that others want by themselves stand for nothing else.
+TEST(Windows, ShiftedProductsThatAreWantedApartCount) {
+  EXPECT_EQ(floor_macs("program p(x: f32[33, 8], w: f32[2, 8, 6]) -> (y, e) {\n"
+                       "  d: f32[32, 6] = for t, n: sum k in 8: x[t, k] * w[0, k, n]\n"
+                       "  e: f32[32, 6] = for t, n: sum k in 8: x[t + 1, k] * w[1, k, n]\n"
+                       "  y: f32[32, 6] = for t, n: d[t, n] + e[t, n]\n}"),
+            2 * 32 * 8 * 6);
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -161,5 +161,33 @@ TEST(Slots, PowersOfOneValueAreOneFunction) {
   EXPECT_EQ(energy("exp(r[i, j]) * s[i, j] + sin(r[i, j])"), 32);
 }
 
+// What no infinity is made of is finite, in both spellings.
+TEST(Slots, ALogOfASumOfExponentialsTakesNoChoice) {
+  const auto shifted = [](const std::string& shift) {
+    return vector_ops(
+        "program p(x: f32[8, 16], w: f32[16, 16]) -> (y) {\n"
+        "  a: f32[8, 16, 16] = for b, i, j: x[b, i] + w[i, j]\n"
+        "  m: f32[8, 16] = for b, j: max i in 16: a[b, i, j]\n  s: f32[8, 16] = for b, j: " +
+        shift +
+        "\n  z: f32[8, 16] = for b, j: sum i in 16: exp(a[b, i, j] - s[b, j])\n"
+        "  y: f32[8, 16] = for b, j: log(z[b, j]) + s[b, j]\n}");
+  };
+  EXPECT_EQ(shifted("if(isinf(m[b, j]), 0, m[b, j])"), shifted("m[b, j]"));
+  EXPECT_GE(shifted("m[b, j]"), 8 * 16 * 16);
+}
+
+// Two counts against numbers are a histogram, however many bins it has.
+TEST(Slots, CountsAgainstNumbersAreMeaning) {
+  const auto counted = [](const std::string& other) {
+    return vector_ops(
+        "program p(x: f32[1024], e: f32[4]) -> (a, b) {\n"
+        "  a: i64[] = sum i in 1024: i64(x[i] >= 0.25 and x[i] < 0.5)\n  b: i64[] = sum i in 1024: " +
+        other + "\n}");
+  };
+  EXPECT_GE(counted("i64(x[i])"), 1024);
+  EXPECT_EQ(counted("i64(x[i] >= 0.5 and x[i] < 0.75)"), 0);
+  EXPECT_EQ(counted("i64(x[i] >= e[1] and x[i] < e[2])"), 0);
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -26,6 +26,15 @@ def member(x: Any, wanted: Any) -> Any:
     return torch.isin(x, wanted)
 
 
+def bins_of_numbers(x: Any) -> Any:
+    edges = torch.arange(41) * 0.1
+    return ((x[:, None] >= edges[:-1]) & (x[:, None] < edges[1:])).sum(0)
+
+
+def bins_in_a_loop(x: Any) -> Any:
+    return torch.stack([((x >= 0.1 * i) & (x < 0.1 * i + 0.1)).sum() for i in range(20)])
+
+
 def histogram(x: Any) -> Any:
     return torch.histc(x, 256, 0, 1)
 
@@ -107,6 +116,18 @@ CASES = [
         Torch(histogram, (f32(MANY),)),
         meaning(MANY * 4 + 256 * 4, 5 * MANY),
         Work(bytes=MANY * 4 + 256 * 4),
+    ),
+    Case(  # as above
+        "counts between 41 numbers",
+        Torch(bins_of_numbers, (f32(MANY),)),
+        meaning(MANY * 4 + 40 * 8, 5 * MANY),
+        Work(bytes=MANY * 4 + 40 * 8),
+    ),
+    Case(
+        "counts between numbers, one bin at a time",
+        Torch(bins_in_a_loop, (f32(MANY),)),
+        meaning(MANY * 4 + 20 * 8, 5 * MANY),
+        Work(bytes=MANY * 4 + 20 * 8),
     ),
     Case(
         "class counts by one-hot rows",

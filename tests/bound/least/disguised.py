@@ -50,6 +50,19 @@ def rank_one_updates(a: Any, b: Any) -> Any:
     return c
 
 
+def causal_taps(x: Any, w: Any) -> Any:
+    padded = F.pad(x, (0, 0, 3, 0))
+    return sum(padded[:, i : i + 1024] @ w[i] for i in range(4))
+
+
+def forward_algorithm(e: Any, t: Any) -> Any:
+    """Of a chain of labels: a step of it is a sum over the labels before."""
+    a = e[:, 0]
+    for step in range(1, 8):
+        a = torch.logsumexp(a[:, :, None] + t, 1) + e[:, step]
+    return a
+
+
 def shifted_convolution(x: Any, w: Any) -> Any:
     padded = F.pad(x, (1, 1, 1, 1))
     y = 0
@@ -172,6 +185,30 @@ CASES = [
         "convolution by nine shifts",
         Torch(shifted_convolution, (bf16(8, 64, 56, 56), bf16(128, 64, 3, 3))),
         product(8 * 128 * 64 * INSIDE, moved(bf16(8, 64, 56, 56), bf16(128, 64, 3, 3), bf16(8, 128, 56, 56)), "bf16"),
+    ),
+    Case(  # by transforms one product in four, and three rows at the border
+        "causal convolution by four shifts",
+        Torch(causal_taps, (f32(32, 1024, 256), f32(4, 256, 1024))),
+        product(
+            32 * 256 * 1024 * (4 * 1024 - 6),
+            moved(f32(32, 1024, 256), f32(4, 256, 1024), f32(32, 1024, 1024)),
+        ),
+        Work(products={"f32": 32 * 256 * 1024 * (4 * 1024 - 6)}),
+        floor=Work(
+            products={"f32": 32 * 256 * 1024 * (1024 + 3)},
+            bytes=moved(f32(32, 1024, 256), f32(4, 256, 1024), f32(32, 1024, 1024)),
+        ),
+    ),
+    Case(  # an addition and half a maximum a pair, four additions a label; exponentials of both sides, and logarithms
+        "forward algorithm by logarithms",
+        Torch(forward_algorithm, (f32(256, 8, 64), f32(64, 64))),
+        Work(
+            products={"f32": 7 * 256 * 64 * 64},
+            slots=7 * 256 * 64 * (1.5 * 64 + 4),
+            special=7 * 256 * 64 * 3 + 64 * 64,
+            bytes=moved(f32(256, 8, 64), f32(64, 64), f32(256, 64)),
+        ),
+        Work(slots=7 * 256 * 64 * 1.5 * 63),
     ),
     exactly(  # from the right: two matrices times one vector
         "product of matrices times a vector",
