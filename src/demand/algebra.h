@@ -73,6 +73,7 @@ class Algebra {
   int64_t choices = 1 << 19;          // of cases that are met with each other, in the whole program
   std::vector<std::string> given_up;  // what was beyond it
 
+  bool is_whole(const Value& value, int depth = 0) const;  // always a whole number
   // The narrowest type that holds what a term is, if those are whole numbers.
   std::optional<DType> whole_width(const Term& term) const { return whole_numbers(bounds_of(term)); }
 
@@ -95,6 +96,7 @@ class Algebra {
   Value comparison(F function, Value a, Value b, DType type);
   std::optional<bool> decided(F function, const Value& a, const Value& b) const;
   Value opposite(const Value& truth);
+  bool is_other_number(const Value& truth) const;  // e != n of whole numbers
   std::optional<Value> both(const Value& a, const Value& b);
   std::optional<Value> hat(const Value& value);
   struct Choice {  // the product of all truths with `of`
@@ -107,7 +109,6 @@ class Algebra {
   std::optional<Value> none_of_choices(F function, const Value& value, double number, DType type);
   Value logic(F function, const Value& a, const Value& b);  // `logical_and`, `logical_or`
   bool is_never_negative(const Value& value, int depth = 0) const;
-  bool is_whole(const Value& value, int depth = 0) const;
   struct Placed {  // factor * element - place
     Value element;
     Form place;

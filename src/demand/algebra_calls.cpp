@@ -388,6 +388,11 @@ void Algebra::call(Function function, std::span<const Value* const> args, DType 
   if (type == DType::boolean) function = of_truths(function);
   if (call_on_nothing(function, args, where, into) || call_on_shapeless(function, args, result, where, into)) return;
   if (function == Function::select) {
+    if (is_other_number(*args[0])) {  // where(e != n, a, b) is where(e == n, b, a)
+      const Value same = opposite(*args[0]);
+      const Value* const turned[] = {&same, args[2], args[1]};
+      return call(function, turned, type, result, where, into);
+    }
     if (call_choice(args, result, where, into)) return;
   } else if (call_on_numbers(function, args, type, where, into)) {
     return;

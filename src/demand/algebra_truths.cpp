@@ -120,6 +120,14 @@ Value Algebra::opposite(const Value& truth) {
   return element_of(Function::logical_not, args, DType::boolean, DType::boolean);
 }
 
+bool Algebra::is_other_number(const Value& truth) const {
+  if (!truth.is_element()) return false;
+  const Term& made = terms_[truth.term];
+  if (made.kind != TermKind::call || made.function != Function::ne) return false;
+  const Value &a = made.args[0].value, &b = made.args[1].value;
+  return a.is_number() != b.is_number() && is_whole(a) && is_whole(b);
+}
+
 // e <= p and e >= p
 std::optional<Value> Algebra::both(const Value& a, const Value& b) {
   if (!a.is_element() || !b.is_element()) return std::nullopt;

@@ -94,6 +94,11 @@ class Needs {
   int64_t last_column_of_lu(const Region& wanted, bool pivots, int64_t rows, int64_t columns);
   void visit_scatter(TermId id);
   bool share_of_points(const Region& region, size_t body, const Term& scatter, Region& where, double& wanted);
+  struct AddedSum;
+  std::optional<AddedSum> added_sum(size_t body, const Term& scatter, const Region& where);
+  bool are_told_apart(const AddedSum& added);
+  double rows_added_first(const AddedSum& added, const Region& where, double updates, double wanted);
+  bool need_places_first(const AddedSum& added, const Region& fewer, double places);
   bool need_added_first(size_t body, const Term& scatter, const Region& where, double wanted);
   bool are_apart(const Value& index, index::AtomId variable) const;
   void keep_last_writes(size_t body, const Term& scatter, Region& where, double wanted);

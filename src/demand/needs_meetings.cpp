@@ -81,7 +81,28 @@ std::optional<Needs::Met::Meeting> Needs::Met::meeting(const Summand& summand, s
   for (const Region& taps : with_single_taps(summand.network, factor))
     for (Region& one : index::image(taps, forms, atoms)) met.push_back(std::move(one));
   const double own = count(met);
-  return Meeting{std::move(met), own, data + power > 1 ? elements : 0, contracts, 1};
+  const double before = data + power > 1 ? std::min(elements, products_before(summand, common, left_out)) : 0;
+  return Meeting{std::move(met), own, before, contracts, 1};
+}
+
+// The products of what one factor meets, in the cheapest order.
+double Needs::Met::products_before(const Summand& summand, size_t common, const std::vector<size_t>& left_out) {
+  Network rest = summand.network;
+  const uint64_t taken = rest.factors[common].variables;
+  uint64_t own = 0;
+  std::vector<Factor> factors;
+  for (size_t i = 0; i < rest.factors.size(); ++i) {
+    if (i == common || std::find(left_out.begin(), left_out.end(), i) != left_out.end()) continue;
+    own |= rest.factors[i].variables;
+    factors.push_back(rest.factors[i]);
+  }
+  if (!rest.region.is_box()) return INFINITY;
+  rest.factors = std::move(factors);
+  rest.summed &= ~taken;
+  for (size_t v = 0; v < rest.region.box.size(); ++v)
+    if ((~own & bit(v)) != 0) rest.region.box[v].hi = rest.region.box[v].lo;
+  rest.region.points = -1;
+  return needs.products_of(std::move(rest));
 }
 
 // The products of a factor with what it meets in several parts; where that can not be said, in the largest.
@@ -150,6 +171,9 @@ void Needs::Met::add_up(TermId id, const std::vector<Summand>& summands) {
   if (summands.size() < 2) return;
   const index::Losses before = atoms.losses();
   std::vector<Common> all = common_factors(summands);
+  // What is dearer before than its own products are stays as it is.
+  for (Common& common : all)
+    std::erase_if(common.meetings, [](const auto& one) { return one.second.before >= one.first->products; });
   while (true) {
     double most_saved = 0, share = 1;
     const Common* best = nullptr;

@@ -34,7 +34,7 @@ void Needs::Met::collect_parts() {
     for (const TermId made : part.made)
       for (PricedChain* chain : chains_of[made]) {
         part.chains.push_back(chain);
-        part.open = part.open && chain->network.absorbed.empty();
+        part.absorbed.insert(part.absorbed.end(), chain->network.absorbed.begin(), chain->network.absorbed.end());
         part.products += chain->products / chain->real_products;
       }
     for (const PairKey& key : part.pairs) {
@@ -189,6 +189,15 @@ bool Needs::Met::is_as_priced(const Part& part, const Network& network) const {
   });
 }
 
+// The sums of products that its chains took in, as they were priced. False if they can not be told.
+bool Needs::Met::take_in(const Part& part, Network& network) {
+  for (const TermId id : part.absorbed) {
+    if (times_read(network, id) == 0) return false;
+    if (!needs.join_all(network, id)) return network.region.empty;
+  }
+  return true;
+}
+
 void Needs::Met::add_up(TermId id, const std::vector<const Added*>& added, const std::vector<Region>& regions) {
   uint64_t variables = 0;
   for (const Added* one : added) {
@@ -222,8 +231,9 @@ void Needs::Met::add_up(TermId id, const std::vector<const Added*>& added, const
           network.region.cut(std::move(below), atoms);
         }
         if (known && network.region.empty) continue;
+        known = known && take_in(part, network) && is_as_priced(part, network);
+        if (known && network.region.empty) continue;
         summand.own = network.factors.size();
-        known = known && is_as_priced(part, network);
         for (const Value& scale : one->scales) needs.add_factor(network, scale);
         if (known && network.factors.size() <= most_factors)
           summands.push_back(std::move(summand));
@@ -246,7 +256,7 @@ void Needs::Met::add_own_chains(TermId id) {
   std::vector<Summand> summands;
   for (PricedChain* chain : own.chains) {
     if (chain->added_up || chain->network.one_hot || !chain->network.region.samples.empty()) return;
-    each.push_back({{id}, {}, {chain}, chain->products / chain->real_products});
+    each.push_back({{id}, {}, {chain}, {}, chain->products / chain->real_products});
     summands.push_back({&each.back(), chain->network, needs.results_of(chain->network)});
   }
   add_up(id, summands);

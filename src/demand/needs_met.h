@@ -18,6 +18,7 @@ struct Needs::Met {
     std::set<TermId> made;
     std::set<PairKey> pairs;
     std::vector<PricedChain*> chains;
+    std::vector<TermId> absorbed;  // sums of products that the chains took in
     double products = 0;
     bool open = true;  // its products are known, and are not added up yet
   };
@@ -64,6 +65,8 @@ struct Needs::Met {
   std::optional<std::vector<Region>> regions_of(TermId id, const std::vector<const Added*>& added);
   void add_up(TermId id, const std::vector<const Added*>& added, const std::vector<Region>& regions);
   bool is_as_priced(const Part& part, const Network& network) const;
+  bool take_in(const Part& part, Network& network);
+  double products_before(const Summand& summand, size_t common, const std::vector<size_t>& left_out);
   static std::vector<size_t> outside_of(const Network& network);
   std::optional<Meeting> meeting(const Summand& summand, size_t common, const std::vector<size_t>& left_out);
   static std::vector<Region> with_single_taps(const Network& network, const Factor& factor);

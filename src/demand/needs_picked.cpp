@@ -121,15 +121,11 @@ bool Needs::need_chosen(TermId id, const Region& region) {
   while (rest.is_element() && ways.size() < most) {
     const Term& made = term(rest.term);
     if (made.kind != TermKind::call || made.function != Function::select || !made.args[0].value.is_element()) break;
-    const Value truth = algebra_.moved(made.args[0].value, rest.at);
-    const Term& test = term(truth.term);
-    if (test.kind != TermKind::call || test.function != Function::eq) break;
-    const size_t number = test.args[0].value.is_number() ? 0 : 1;
-    if (!test.args[number].value.is_number() || !test.args[1 - number].value.is_element()) break;
-    const Value element = algebra_.moved(test.args[1 - number].value, truth.at);
-    if (!is_integer(term(element.term).type) || (asked && !(*asked == element))) break;
+    double number = 0;
+    const auto element = compared_element(algebra_.moved(made.args[0].value, rest.at), number);
+    if (!element || !algebra_.is_whole(*element) || (asked && !(*asked == *element))) break;
     asked = element;
-    if (numbers.insert(test.args[number].value.number).second) add(algebra_.moved(made.args[1].value, rest.at));
+    if (numbers.insert(number).second) add(algebra_.moved(made.args[1].value, rest.at));
     rest = algebra_.moved(made.args[2].value, rest.at);
   }
   add(rest);

@@ -252,15 +252,21 @@ void Needs::find_asked(const Value& sum, AskedParts& asked) {
       continue;
     }
     if (!part.is_element() || term(part.term).kind != TermKind::product) continue;
-    for (const Argument& factor : term(part.term).args) {
+    std::optional<Value> inner;  // a sum of which the part is a multiple, as of what was chosen before
+    bool asks = false;
+    for (const Argument& arg : term(part.term).args) {
       double number = 0;
       size_t choices = 1;
-      const auto element = asked_element(algebra_.moved(factor.value, part.at), number, choices);
+      const Value factor = algebra_.moved(arg.value, part.at);
+      if (factor.is_element() && term(factor.term).kind == TermKind::sum && uses_[factor.term] <= 1) inner = factor;
+      const auto element = asked_element(factor, number, choices);
       if (!element || row_of(*element) == no_variable) continue;
       const Value here = algebra_.moved(*element, sum.at);
       asked[{here.term, here.at}][number].push_back({sum.term, i, row_of(*element), choices});
+      asks = true;
       break;
     }
+    if (!asks && inner && uses_[part.term] <= 1) find_asked(algebra_.moved(*inner, sum.at), asked);
   }
 }
 

@@ -181,6 +181,33 @@ Atoms::Split Atoms::split(const Form& form, int64_t by) const {
   return result;
 }
 
+// A multiple of 2047 is one of 2048 less the number itself: 2047 i + j + 1023 has the digits i and j - i + 1023.
+Atoms::Split Atoms::split_to_nearest(const Form& form, int64_t by) const {
+  Split result = split(form, by);
+  Form more;
+  for (auto& [atom, coefficient] : result.rest.terms) {
+    const int64_t carried = 2 * coefficient > by ? 1 : 2 * coefficient < -by ? -1 : 0;
+    coefficient -= carried * by;
+    if (carried != 0) more.terms.emplace_back(atom, carried);
+  }
+  for (const auto& [atom, carried] : more.terms) add_term(result.whole, atom, carried);
+  return result;
+}
+
+// form = by * whole + rest where the rest is never negative and below `by`.
+std::optional<Atoms::Split> Atoms::split_exactly(const Form& form, int64_t by, std::span<const Range> ranges) const {
+  for (const bool to_nearest : {false, true}) {
+    Split result = to_nearest ? split_to_nearest(form, by) : split(form, by);
+    const Range values = range(result.rest, ranges);
+    const int64_t low = floor_div(values.lo, by);
+    if (low != floor_div(values.hi, by)) continue;
+    result.whole.constant += low;
+    result.rest.constant -= low * by;
+    return result;
+  }
+  return std::nullopt;
+}
+
 std::optional<Atoms::Carriers> Atoms::without_carry(const Form& form, int64_t of, std::span<const Range> ranges) const {
   if (form.terms.size() < 2 || ranges.empty()) return std::nullopt;
   std::vector<int64_t> candidates;
@@ -205,10 +232,8 @@ std::optional<Atoms::Carriers> Atoms::without_carry(const Form& form, int64_t of
 
 Form Atoms::quotient(const Form& form, int64_t by, std::span<const Range> ranges) {
   if (by == 1) return form;
+  if (const auto exact = split_exactly(form, by, ranges)) return exact->whole;
   auto [whole, rest] = split(form, by);
-  const Range values = range(rest, ranges);
-  const int64_t low = floor_div(values.lo, by);
-  if (low == floor_div(values.hi, by)) return sum(whole, Form::of(low));
   // A common factor of the multiples leaves a constant that never carries.
   int64_t factor = by;
   for (const auto& [atom, coefficient] : rest.terms) factor = std::gcd(factor, coefficient);
@@ -236,13 +261,8 @@ Form Atoms::quotient(const Form& form, int64_t by, std::span<const Range> ranges
 
 Form Atoms::remainder(const Form& form, int64_t by, std::span<const Range> ranges) {
   if (by == 1) return {};
+  if (const auto exact = split_exactly(form, by, ranges)) return exact->rest;
   Form rest = split(form, by).rest;
-  const Range values = range(rest, ranges);
-  const int64_t low = floor_div(values.lo, by);
-  if (low == floor_div(values.hi, by)) {
-    rest.constant -= low * by;
-    return rest;
-  }
   if (const auto carriers = without_carry(rest, by, ranges))
     return sum(carriers->rest, remainder(carriers->whole, by / carriers->by, ranges), carriers->by);
   int64_t factor = by;

@@ -183,6 +183,8 @@ class Atoms {
     Form whole, rest;
   };
   Split split(const Form& form, int64_t by) const;
+  Split split_to_nearest(const Form& form, int64_t by) const;
+  std::optional<Split> split_exactly(const Form& form, int64_t by, std::span<const Range> ranges) const;
   // form = by * whole + rest for a divisor `by` of `of`, where the rest is never negative and below `by`: it carries
   // nothing over.
   struct Carriers {

@@ -100,6 +100,36 @@ TEST(Gathers, WhatIsSetInAnOrderStays) {
             1024 * 64 * 32);
 }
 
+// ---- sums of products that are scattered and added ----
+
+// y[to[e]] += sum_i x[from[e], i] (sum_a z[e, a] w[a, i, o]): a matrix for each edge, of few
+TEST(Gathers, MatricesOfEdgesNeedNotBeMade) {
+  const auto messages = [](const std::string& nodes) {
+    return "program p(x: f32[50, 16], z: f32[600, 4], w: f32[4, 256], from: i64[600], to: i64[600]) -> (y) {\n"
+           "  m: f32[600, 256] = for e, c: sum a in 4: z[e, a] * w[a, c]\n"
+           "  h: f32[600, 16] = for e, o: sum i in 16: x[from[e], i] * m[e, 16 * i + o]\n"
+           "  y: f32[" +
+           nodes + ", 16] = scatter sum e in 600, o in 16 into 0: [to[e], o] <- h[e, o]\n}";
+  };
+  // x w for each node, then a product for each edge; those between the same two are added up before
+  const double nodes_first = random_rows(50, 600) * 4 * 256 + random_rows(50 * 50, 600) * 4 * 16;
+  EXPECT_LE(macs(messages("50")), nodes_first + 1e-6);
+  EXPECT_GE(macs(messages("50")), 0.99 * nodes_first);
+  // Two places: the edges of each are added up before.
+  EXPECT_LE(macs(messages("2")), 600 * 4 * 16 + 2 * 4 * 256);
+  EXPECT_GE(macs(messages("2")), 600 * 4 * 16);
+}
+
+// y[to[e]] += x[from[e]] w[kind[e]]: a product for each kind and row that is read, or place that is hit
+TEST(Gathers, MatricesThatDataPickMeetTheirOwnRows) {
+  const double products = macs(
+      "program p(x: f32[50, 16], w: f32[4, 16, 16], from: i64[100], to: i64[100], kind: i64[100]) -> (y) {\n"
+      "  h: f32[100, 16] = for e, o: sum i in 16: x[from[e], i] * w[kind[e], i, o]\n"
+      "  y: f32[50, 16] = scatter sum e in 100, o in 16 into 0: [to[e], o] <- h[e, o]\n}");
+  EXPECT_LE(products, random_rows(200, 100) * 256);
+  EXPECT_GE(products, 0.8 * random_rows(200, 100) * 256) << "four kinds, 25 edges of each between 50 and 50";
+}
+
 // ---- different numbers by data ----
 
 TEST(Gathers, PairsOfNumbersAreNoMoreThanThereAre) {

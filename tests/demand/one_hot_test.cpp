@@ -178,6 +178,38 @@ TEST(OneHot, ExpertsThatAreAddedWhereTheyAreChosenShareTheRows) {
   EXPECT_EQ(macs(text + "}"), 2 * one_each);
 }
 
+// y = where(e == g, expert, y), expert by expert, in other words, and with indices of all kinds
+TEST(OneHot, ExpertsThatTakeThePlaceOfAnotherShareTheRows) {
+  const std::string numbers[] = {
+      "e: i64[64] = for t: argmax g in 4: s[t, g]",
+      "e: i64[64] = for t: argmin g in 4: s[t, g] * s[t, g]",
+      "e: i64[64] = for t: i64(floor(4 / (1 + exp(s[t, 0]))))",
+      "(v: f32[64, 4], e_all: i64[64, 4]) = opaque sort(s, dim = 1)\n  e: i64[64] = view t: e_all[t, 3]",
+  };
+  const std::string choices[] = {
+      "if(e[t] == G, tanh(hG[t, j]), LAST[t, j])",
+      "if(e[t] != G, LAST[t, j], tanh(hG[t, j]))",
+      "if(e[t] == G, 0, LAST[t, j]) + f32(e[t] == G) * tanh(hG[t, j])",
+      "(1 - f32(e[t] == G)) * LAST[t, j] + f32(e[t] == G) * tanh(hG[t, j])",
+  };
+  for (const std::string& number : numbers)
+    for (const std::string& choice : choices) {
+      std::string text = "program p(x: f32[64, 16], w: f32[4, 16, 32], s: f32[64, 4]) -> (y3) {\n  " + number +
+                         "\n  y: f32[64, 32] = for t, j: 0\n";
+      std::string last = "y";
+      for (const char* g : {"0", "1", "2", "3"}) {
+        const std::string next = std::string("y") + g;
+        std::string step = "  NEXT: f32[64, 32] = for t, j: " + choice + "\n";
+        for (const auto& [word, by] : {std::pair<std::string, std::string>{"NEXT", next}, {"LAST", last}, {"G", g}})
+          for (size_t at = step.find(word); at != std::string::npos; at = step.find(word))
+            step.replace(at, word.size(), by);
+        text += std::string("  h") + g + ": f32[64, 32] = for t, j: sum k in 16: x[t, k] * w[" + g + ", k, j]\n" + step;
+        last = next;
+      }
+      EXPECT_EQ(macs(text + "}"), one_each) << number << ", " << choice;
+    }
+}
+
 // Rows of a table t by the expert e and the place p[s] in it, times a gate: each row of x meets one row of every expert.
 TEST(OneHot, PlacesAreDigitsOfOneIndex) {
   const std::string start = "program p(g: f32[32, 4], p: i64[32], t: f32[4, 8, 16]) -> (y) {\n";

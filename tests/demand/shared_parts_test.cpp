@@ -266,6 +266,36 @@ TEST(SharedParts, ScaledProductsOfOneFactor) {
 }
 
 // Two convolutions of one image that are added are one, by the weights' sum; a smaller window lies inside of the larger.
+// x w + (x a) b is x (w + a b), however it is scaled and whatever reads it.
+TEST(SharedParts, AChainBesideAProductOfItsFirstFactor) {
+  const auto adapted = [](const std::string& result) {
+    return "program p(x: f32[T, 32], w: f32[32, 24], a: f32[32, 4], b: f32[4, 24]) -> (y) {\n"
+           "  h: f32[T, 24] = for t, o: sum k in 32: x[t, k] * w[k, o]\n"
+           "  s: f32[T, 4] = for t, r: sum k in 32: x[t, k] * a[k, r]\n"
+           "  u: f32[T, 24] = for t, o: sum r in 4: s[t, r] * b[r, o]\n"
+           "  y: f32[T, 24] = for t, o: " +
+           result + "\n}";
+  };
+  const auto with_rows = [](std::string text, const std::string& rows) {
+    for (size_t at = text.find('T'); at != std::string::npos; at = text.find('T')) text.replace(at, 1, rows);
+    return text;
+  };
+  for (const char* result : {"h[t, o] + u[t, o]", "h[t, o] + 2 * u[t, o]", "max(h[t, o] + u[t, o] * 0.5, 0)"}) {
+    EXPECT_EQ(macs(with_rows(adapted(result), "256")), 256 * 32 * 24 + 32 * 4 * 24) << result;
+    EXPECT_EQ(macs(with_rows(adapted(result), "4")), 4 * 32 * 24 + 4 * 4 * (32 + 24)) << result;
+  }
+}
+
+// (x a) b + c b is (x a + c) b.
+TEST(SharedParts, AChainBesideAProductOfItsLastFactor) {
+  EXPECT_EQ(macs("program p(x: f32[256, 4], a: f32[4, 32], b: f32[32, 48], c: f32[256, 32]) -> (y) {\n"
+                 "  s: f32[256, 32] = for t, k: sum r in 4: x[t, r] * a[r, k]\n"
+                 "  u: f32[256, 48] = for t, o: sum k in 32: s[t, k] * b[k, o]\n"
+                 "  v: f32[256, 48] = for t, o: sum k in 32: c[t, k] * b[k, o]\n"
+                 "  y: f32[256, 48] = for t, o: u[t, o] + v[t, o]\n}"),
+            256 * 32 * 48 + 256 * 4 * 32);
+}
+
 TEST(SharedParts, ConvolutionsOfOneImageThatAreAddedAreOne) {
   const auto text = [](const std::string& second, const std::string& size) {
     return "program p(x: f32[2, 8, 18, 18], w: f32[4, 8, 3, 3], v: f32[4, 8, 3, 3]) -> (y) {\n"

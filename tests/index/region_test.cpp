@@ -109,6 +109,17 @@ TEST(Form, DigitsJoinAgain) {
   EXPECT_EQ(s.mod(s.atoms.sum(s.v(1), s.v(0), 5), 5), s.v(1));
 }
 
+TEST(Form, RowsThatAreOneShorterAreShifted) {
+  Shape s({4, 4});
+  const Form flat = s.atoms.sum(s.v(1, 1, 3), s.v(0), 7);  // 8 i + (j - i + 3)
+  EXPECT_EQ(s.div(flat, 8), s.v(0));
+  EXPECT_EQ(s.mod(flat, 8), s.atoms.sum(s.v(1, 1, 3), s.v(0), -1));
+  EXPECT_EQ(s.image_count({s.mod(flat, 8)}), 7);
+  const Form opposite = s.atoms.sum(s.v(1), s.v(0), -7);  // -8 i + (j + i)
+  EXPECT_EQ(s.div(opposite, 8), s.v(0, -1));
+  EXPECT_EQ(s.mod(opposite, 8), s.atoms.sum(s.v(1), s.v(0)));
+}
+
 TEST(Image, Reshapes) {
   Shape s({24});
   EXPECT_EQ(s.image_count({s.div(s.v(0), 6), s.mod(s.v(0), 6)}), 24);

@@ -11,6 +11,7 @@ from least import (
     equality,
     everything,
     experts_decoding,
+    factoring,
     formulas,
     gathers,
     known_values,
@@ -42,4 +43,5 @@ MODULES = [
     everything,
     experts_decoding,
     known_values,
+    factoring,
 ]
