@@ -116,7 +116,7 @@ double Needs::rows_added_first(const AddedSum& added, const Region& where, doubl
   const std::vector<Region> read = index::image(where, added.several ? added.told : added.sum.at, atoms_);
   const std::vector<Region> places = index::image(where, added.places, atoms_);
   const bool known = read.size() == 1 && places.size() == 1;
-  const double rows = std::min(updates, index::expected_values(updates, wanted));
+  const double rows = std::min({updates, index::expected_values(updates, wanted), double(count(places))});
   if (added.several && added.plain > 1) return updates;
   double extent = 1;  // of different rows that there could be
   bool apart = known && places[0].samples.size() == 1;
@@ -191,7 +191,6 @@ bool Needs::need_added_first(size_t body, const Term& scatter, const Region& whe
   if (tier_ != Tier::floor && wanted > 0) {
     places = std::min(places, index::expected_values(updates, wanted));
     rows = rows_added_first(*added, where, updates, wanted);
-    if (!added->several) rows = std::min(rows, places);
   }
   if (drawn) {
     share->expected = rows;
