@@ -11,6 +11,7 @@ from least import (
     equality,
     everything,
     experts_decoding,
+    few_queries,
     formulas,
     gathers,
     known_values,
@@ -41,5 +42,6 @@ MODULES = [
     gathers,
     everything,
     experts_decoding,
+    few_queries,
     known_values,
 ]
