@@ -450,6 +450,7 @@ class Needs {
   std::vector<TermId> flat_;                 // sums and products that are counted
   std::set<TermId> added_;                   // products of different indices that are parts of sums
   std::vector<uint32_t> uses_;
+  std::vector<uint32_t> uses_by_way_;  // of those, by sums that have its parts by way of it, and read them themselves
   std::map<std::pair<TermId, TermId>, std::vector<Region>> reads_by_;  // see reads_by
   std::map<std::pair<TermId, TermId>, bool> read_once_;                // see reads_each_once
   std::vector<std::vector<Range>> reach_;                              // by term; see find_reach

@@ -127,7 +127,7 @@ bool Needs::have_elements_in_common(const std::vector<Region>& a, const std::vec
 
 // No two networks of a reduction, one for each case and region, read the same element.
 bool Needs::reads_each_once(TermId consumer, TermId read) {
-  constexpr size_t most_networks = 16;
+  constexpr size_t most_networks = 256, most_reading = 16;
   const Term& made = term(consumer);
   if (made.body.size() == 1 && needed_[consumer].size() == 1) return true;
   if (made.body.size() * needed_[consumer].size() > most_networks) return false;
@@ -141,9 +141,10 @@ bool Needs::reads_each_once(TermId consumer, TermId read) {
       if (!where || where->empty) continue;
       std::vector<Region> own;
       read_elements(one.value, *where, read, own);
-      once = once && std::none_of(read_by.begin(), read_by.end(), [&](const std::vector<Region>& other) {
-               return have_elements_in_common(own, other);
-             });
+      if (own.empty() || !once) continue;
+      once = read_by.size() < most_reading &&
+             std::none_of(read_by.begin(), read_by.end(),
+                          [&](const std::vector<Region>& other) { return have_elements_in_common(own, other); });
       read_by.push_back(std::move(own));
     }
   if (counting_) read_once_[{consumer, read}] = once;

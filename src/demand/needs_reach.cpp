@@ -1,10 +1,41 @@
 // How far terms are read at all, by ranges of coordinates alone: too large, never too small. For questions about terms
 // whose needs are not known yet.
 #include <algorithm>
+#include <numeric>
 
+#include "base/maths.h"
 #include "demand/needs.h"
 
 namespace lightline::demand {
+
+namespace {
+
+// All values of a form lie in it, with the steps that its variables make.
+Range values_of(const Form& form, std::span<const Range> box, const Atoms& atoms) {
+  Range values = atoms.range(form, box);
+  if (values.lo <= -index::greatest_kept || values.hi >= index::greatest_kept) return values;
+  int64_t first = form.constant, step = 0;
+  for (const auto& [atom, coefficient] : form.terms) {
+    if (!index::is_variable(atom)) {
+      step = std::gcd(step, coefficient);
+      continue;
+    }
+    first += coefficient * box[atom].lo;
+    if (box[atom].count() > 1) step = std::gcd(step, coefficient * box[atom].step);
+  }
+  if (step < 2) return values;
+  values.lo += floor_mod(first - values.lo, step);
+  values.step = step;
+  return values;
+}
+
+// All values of both.
+Range hull(const Range& a, const Range& b) {
+  const int64_t apart = std::gcd(a.count() > 1 ? a.step : 0, b.count() > 1 ? b.step : 0);
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi), std::max<int64_t>(1, std::gcd(apart, a.lo - b.lo))};
+}
+
+}  // namespace
 
 void Needs::find_reach() {
   constexpr Range anywhere{-(int64_t(1) << 40), int64_t(1) << 40, 1};
@@ -16,9 +47,8 @@ void Needs::find_reach() {
     const bool first = reach.empty();
     reach.resize(value.at.size());
     for (size_t c = 0; c < value.at.size(); ++c) {
-      const Range range = atoms_.range(value.at[c], box);
-      reach[c] = first ? Range{range.lo, range.hi, 1}
-                       : Range{std::min(reach[c].lo, range.lo), std::max(reach[c].hi, range.hi), 1};
+      const Range range = values_of(value.at[c], box, atoms_);
+      reach[c] = first ? range : hull(reach[c], range);
     }
   };
   const auto read_in_full = [&](const Cases& cases) {
@@ -40,7 +70,7 @@ void Needs::find_reach() {
   }
   for (TermId id = TermId(size); id-- > 0;) {
     const Term& made = term(id);
-    if (uses_[id] > seen[id]) reach_[id].assign(made.rank, anywhere);  // by others, too
+    if (uses_[id] > seen[id] + uses_by_way_[id]) reach_[id].assign(made.rank, anywhere);  // by others, too
     if (reach_[id].size() != made.rank || uses_[id] == 0) continue;
     for (const Argument& arg : made.args)
       if (arg.value.is_element()) widen(arg.value, reach_[id]);
@@ -49,7 +79,7 @@ void Needs::find_reach() {
       std::vector<Range> box = one.where.box;
       for (size_t c = 0; c < made.rank; ++c) {
         Range& range = box[made.reduced.size() + c];
-        range = {std::max(range.lo, reach_[id][c].lo), std::min(range.hi, reach_[id][c].hi), 1};
+        range = clipped(reach_[id][c], range.lo, range.hi);
       }
       const bool empty = std::any_of(box.begin(), box.end(), [](const Range& range) { return range.hi < range.lo; });
       if (!empty) widen(one.value, box);

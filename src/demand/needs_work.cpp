@@ -199,8 +199,12 @@ void Needs::count_uses() {
       by_way.emplace(id, TermId(*way));
     }
   }
-  for (const auto& [id, inner] : by_way)
-    if (term(id).kind == TermKind::sum && term(inner).kind == TermKind::sum) ++uses_[inner];
+  uses_by_way_.assign(size, 0);
+  for (const auto& [id, inner] : by_way) {
+    if (term(id).kind != TermKind::sum || term(inner).kind != TermKind::sum) continue;
+    ++uses_[inner];
+    ++uses_by_way_[inner];
+  }
   find_wanted_widths(reached);
 }
 

@@ -8,22 +8,28 @@ namespace lightline::demand {
 
 constexpr size_t most_regions = 1024;
 
+namespace {
+
+// Every value of one is a value of the other.
+bool contains(const Range& all, const Range& some) {
+  if (some.lo < all.lo || some.hi > all.hi) return false;
+  if (all.step == 1) return true;
+  return (some.lo - all.lo) % all.step == 0 && (some.count() == 1 || some.step % all.step == 0);
+}
+
+}  // namespace
+
 bool contains(const Region& a, const Region& b) {
   if (!a.cuts.empty() || a.samples != b.samples) return a == b;
-  for (size_t d = 0; d < a.box.size(); ++d) {
-    const Range &x = a.box[d], &y = b.box[d];
-    if (y.lo < x.lo || y.hi > x.hi) return false;
-    if (x.step != 1 && (y.step % x.step != 0 || (y.lo - x.lo) % x.step != 0)) return false;
-  }
+  for (size_t d = 0; d < a.box.size(); ++d)
+    if (!contains(a.box[d], b.box[d])) return false;
   return true;
 }
 
 bool lies_inside(const Region& one, const Region& all) {
   if (!one.samples.empty() || !all.samples.empty()) return one == all;
-  for (size_t d = 0; d < one.box.size(); ++d) {
-    const Range &own = one.box[d], &other = all.box[d];
-    if (own.lo < other.lo || own.hi > other.hi || (other.step != 1 && own != other)) return false;
-  }
+  for (size_t d = 0; d < one.box.size(); ++d)
+    if (!contains(all.box[d], one.box[d])) return false;
   return std::all_of(all.cuts.begin(), all.cuts.end(), [&](const Form& cut) {
     return std::any_of(one.cuts.begin(), one.cuts.end(),
                        [&](const Form& own) { return own.terms == cut.terms && own.constant <= cut.constant; });

@@ -18,13 +18,54 @@ namespace {
 
 constexpr int64_t max_tried = 64;
 
-// Variables that no coordinate has, but cuts by more than a unit: projecting them away would lose points, so that few
-// values of them are tried one by one.
-std::vector<AffinePart> with_hidden_fixed(AffinePart part) {
-  std::vector<bool> visible(part.piece.box.size(), false), by_steps(part.piece.box.size(), false);
+std::vector<bool> visible_in(const AffinePart& part) {
+  std::vector<bool> visible(part.piece.box.size(), false);
   for (const Form& form : part.forms)
     for (const auto& [atom, coefficient] : form.terms)
       if (is_variable(atom)) visible[atom] = true;
+  return visible;
+}
+
+// A variable of the coordinates that an equation tells by others that no coordinate has, in steps: 64 h for y = 64 h.
+std::optional<std::pair<HalfSpace, AtomId>> told_by_hidden_steps(const AffinePart& part) {
+  const std::vector<bool> visible = visible_in(part);
+  for (const HalfSpace& cut : part.piece.cuts) {
+    const bool by_steps = std::any_of(cut.terms.begin(), cut.terms.end(), [&](const auto& term) {
+      return !visible[size_t(term.first)] && std::abs(term.second) > 1;
+    });
+    if (!by_steps || !has_equation(part.piece, cut)) continue;
+    for (const auto& [v, c] : cut.terms)
+      if (visible[size_t(v)] && std::abs(c) == 1 && part.piece.box[size_t(v)].step == 1)
+        return std::pair(cut, AtomId(v));
+  }
+  return std::nullopt;
+}
+
+// Coordinates over what tells them: their steps are then seen.
+AffinePart with_equations_solved(AffinePart part, Atoms& atoms) {
+  const auto hangs_on_data = [&](const Form& form) { return atoms.has_compound(form); };
+  if (!part.samples.empty() || std::any_of(part.forms.begin(), part.forms.end(), hangs_on_data)) return part;
+  while (const auto told = told_by_hidden_steps(part)) {
+    const auto& [equation, v] = *told;
+    solve(part.piece, equation, int(v));
+    const int64_t unit = coefficient_of(equation, int(v));
+    Form image = Form::of(-unit * equation.constant);
+    for (const auto& [other, c] : equation.terms)
+      if (other != int(v)) image.terms.emplace_back(AtomId(other), -unit * c);
+    for (Form& form : part.forms) {
+      const int64_t own = form.coefficient(v);
+      erase_if(form.terms, [v = v](const auto& term) { return term.first == v; });
+      if (own != 0) form = atoms.sum(form, image, own);
+    }
+  }
+  return part;
+}
+
+// Variables that no coordinate has, but cuts by more than a unit: projecting them away would lose points, so that few
+// values of them are tried one by one.
+std::vector<AffinePart> with_hidden_fixed(AffinePart part) {
+  const std::vector<bool> visible = visible_in(part);
+  std::vector<bool> by_steps(part.piece.box.size(), false);
   for (const HalfSpace& cut : part.piece.cuts)
     for (const auto& [variable, coefficient] : cut.terms)
       if (coefficient != 1 && coefficient != -1) by_steps[size_t(variable)] = true;
@@ -239,7 +280,7 @@ std::vector<Region> found_image(const Region& region, std::span<const Form> form
   constexpr size_t few = 16;
   const auto parts = to_affine(std::span(&region, 1), forms, atoms);
   for (const AffinePart& affine : parts[0])
-    for (const AffinePart& part : with_hidden_fixed(without_steps(affine, atoms))) {
+    for (const AffinePart& part : with_hidden_fixed(with_equations_solved(without_steps(affine, atoms), atoms))) {
       Region mapped = index::mapped(part, atoms);
       if (!mapped.empty && (result.size() > few || std::find(result.begin(), result.end(), mapped) == result.end()))
         result.push_back(std::move(mapped));

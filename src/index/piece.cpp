@@ -11,7 +11,8 @@ namespace lightline::index {
 namespace {
 
 constexpr size_t max_pieces = 192;
-constexpr size_t max_cut_pieces = 24;
+constexpr size_t max_cut_pieces = 512;
+constexpr size_t few_pieces = 24;  // among which a new one is looked for
 
 HalfSpace with_value(const HalfSpace& cut, int variable, int64_t at) {
   HalfSpace result{cut.constant, {}};
@@ -322,7 +323,7 @@ void PointSet::add(Piece piece) {
   if (piece.bounds_empty()) return;
   overflows_ |= added_.size() >= most_added;
   if (added_.size() >= most_added) return;
-  if (added_.size() <= max_cut_pieces &&
+  if (added_.size() <= few_pieces &&
       std::any_of(added_.begin(), added_.end(), [&](const Piece& known) { return contained(piece, known); }))
     return;
   added_.push_back(std::move(piece));
@@ -364,6 +365,8 @@ HalfSpace opposite(HalfSpace cut) {
   return cut;
 }
 
+}  // namespace
+
 bool has_equation(const Piece& piece, const HalfSpace& cut) {
   const auto has = [&](const HalfSpace& one) {
     return std::find(piece.cuts.begin(), piece.cuts.end(), one) != piece.cuts.end();
@@ -371,7 +374,6 @@ bool has_equation(const Piece& piece, const HalfSpace& cut) {
   return has(cut) && has(opposite(cut));
 }
 
-// The variable is what the equation says of the others.
 void solve(Piece& piece, const HalfSpace& equation, int variable) {
   const int64_t unit = coefficient_of(equation, variable);
   const Range range = std::exchange(piece.box[size_t(variable)], {0, 0, 1});
@@ -382,6 +384,8 @@ void solve(Piece& piece, const HalfSpace& equation, int variable) {
   cuts.push_back({range.hi, {{variable, -1}}});
   for (const HalfSpace& cut : cuts) piece.cut(add_scaled(cut, equation, -coefficient_of(cut, variable) * unit));
 }
+
+namespace {
 
 // Whatever the others are, the equation gives the variable one of the values that its steps allow.
 bool keeps_steps(const Piece& piece, const HalfSpace& equation, int variable) {

@@ -86,6 +86,11 @@ bool eliminate(Piece& piece, int variable);
 // and `exact` becomes false.
 Piece project(const Piece& piece, const std::vector<int>& kept, bool* exact = nullptr);
 
+// Two cuts say together that this is 0.
+bool has_equation(const Piece& piece, const HalfSpace& cut);
+// The variable, whose factor there is 1 or -1, is what the equation says of the others; its place in the box is empty.
+void solve(Piece& piece, const HalfSpace& equation, int variable);
+
 // True if every point of `a` is seen at once to be in `b`.
 bool contained(const Piece& a, const Piece& b);
 

@@ -75,6 +75,36 @@ TEST(Chains, AMatrixThatIsReturnedNeedNotBeMultiplied) {
             64 * 64 * 2 + 2 * 64 * 2 * 16);
 }
 
+// Few queries over projected keys and values: the weights meet the query and the result, wherever they are packed.
+std::string few_queries(int heads, const std::string& query, const std::string& key, const std::string& value) {
+  const std::string h = std::to_string(heads), all = std::to_string(8 * heads), both = std::to_string(16 * heads);
+  return "program p(x: f32[2, 8], c: f32[2, 64, 4], wq: f32[" + all + ", 8], w: f32[" + both +
+         ", 4]) -> (o) {\n"
+         "  q: f32[2, " +
+         all +
+         "] = for b, j: sum d in 8: x[b, d] * wq[j, d]\n"
+         "  kv: f32[2, 64, " +
+         both +
+         "] = for b, l, j: sum d in 4: c[b, l, d] * w[j, d]\n"
+         "  s: f32[2, " +
+         h + ", 64] = for b, h, l: sum r in 8: q[b, " + query + "] * kv[b, l, " + key +
+         "]\n"
+         "  e: f32[2, " +
+         h +
+         ", 64] = for b, h, l: exp(s[b, h, l])\n"
+         "  o: f32[2, " +
+         h + ", 8] = for b, h, r: sum l in 64: e[b, h, l] * kv[b, l, " + value + "]\n}";
+}
+
+TEST(Chains, FewQueriesMeetTheWeightsOfKeysAndValues) {
+  const auto least = [](double heads) { return 2 * heads * (8 * 8 + 2 * 8 * 4 + 2 * 64 * 4); };
+  EXPECT_EQ(macs(few_queries(4, "8 * h + r", "16 * h + r", "16 * h + 8 + r")), least(4));
+  EXPECT_EQ(macs(few_queries(4, "8 * h + r", "8 * h + r", "32 + 8 * h + r")), least(4));
+  EXPECT_EQ(macs(few_queries(4, "8 * h + r", "16 * h + 2 * r", "16 * h + 2 * r + 1")), least(4));
+  EXPECT_EQ(macs(few_queries(4, "4 * r + h", "16 * h + r", "16 * h + 8 + r")), least(4));
+  EXPECT_EQ(macs(few_queries(100, "8 * h + r", "16 * h + r", "16 * h + 8 + r")), least(100));
+}
+
 // ---- masks with parts in common ----
 
 std::string masked_low_rank(const std::string& inputs, const std::string& z) {

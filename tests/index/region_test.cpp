@@ -141,6 +141,33 @@ TEST(Image, WindowsAndStrides) {
   EXPECT_EQ(roll.image_count({roll.mod(roll.v(0, 1, 3), 8)}), 8);
 }
 
+// y = 64 h where h is a digit of x: y alone goes by steps, however many there are.
+TEST(Image, StepsThatAnEquationTells) {
+  Shape s({128 * 200, 64 * 200});
+  s.region.cut_equal(s.v(1), s.atoms.scaled(s.div(s.v(0), 128), 64), s.atoms);
+  s.region.cut(s.atoms.sum(Form::of(63), s.mod(s.v(0), 128), -1), s.atoms);
+  const Losses before = s.atoms.losses();
+  const auto regions = image(s.region, std::vector<Form>{s.v(1)}, s.atoms);
+  ASSERT_EQ(regions.size(), 1u);
+  EXPECT_EQ(regions[0].box, (std::vector<Range>{{0, 64 * 199, 64}}));
+  EXPECT_EQ(s.image_count({s.v(1, 2, 5)}), 200);
+  EXPECT_EQ(s.image_count({s.v(0), s.v(1)}), 64 * 200);
+  EXPECT_EQ(s.atoms.losses(), before);
+}
+
+// Pairs of places at 81 distances: each distance by itself.
+TEST(Image, ManyDistancesAreToldApart) {
+  Shape s({16, 16, 24, 24});
+  std::vector<Region> regions;
+  for (int64_t i = 0; i < 9; ++i)
+    for (int64_t j = 0; j < 9; ++j) {
+      regions.push_back(s.region);
+      regions.back().cut_equal(s.v(2), s.v(0, 1, i), s.atoms);
+      regions.back().cut_equal(s.v(3), s.v(1, 1, j), s.atoms);
+    }
+  EXPECT_EQ(count(regions, s.atoms), 16 * 16 * 81);
+}
+
 TEST(Image, BlocksOfHeads) {
   Shape s({4, 8});  // the first half of every head of 16
   const auto regions = image(s.region, std::vector<Form>{s.atoms.sum(s.v(1), s.v(0), 16)}, s.atoms);

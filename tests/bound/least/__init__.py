@@ -12,6 +12,7 @@ from least import (
     everything,
     experts_decoding,
     factoring,
+    few_queries,
     formulas,
     gathers,
     known_values,
@@ -42,6 +43,7 @@ MODULES = [
     gathers,
     everything,
     experts_decoding,
+    few_queries,
     known_values,
     factoring,
 ]

@@ -31,6 +31,13 @@ def two_at_once(a: Any, b: Any, c: Any, d: Any) -> Any:
     return (a[:, None] * b + c[:, None] * d).sum(-1)
 
 
+def cost_volume(a: Any, b: Any) -> Any:
+    """As optical flow has it: every place of one image times those around it in the other."""
+    padded = F.pad(b, (4, 4, 4, 4))
+    places = [(i, j) for i in range(9) for j in range(9)]
+    return torch.stack([(a * padded[:, :, i : i + 64, j : j + 64]).mean(1) for i, j in places], 1)
+
+
 def chosen_then_sum(m: Any, x: Any) -> Any:
     return torch.where(m[:, None], x, 0).sum(-1)
 
@@ -230,6 +237,11 @@ CASES = [
         Torch(sum_of_a_product, (SIDE, SIDE)),
         product(4096 * 4096, moved(SIDE, SIDE, f32(4096)), slots=4096 * 4096),
         Work(products={"f32": 4096 * 4096}, bytes=moved(SIDE, SIDE, f32(4096))),
+    ),
+    exactly(  # along each side 64 places meet 9, but for 4 + 3 + 2 + 1 beyond each end
+        "cost volume",
+        Torch(cost_volume, (f32(2, 128, 64, 64), f32(2, 128, 64, 64))),
+        product(2 * 128 * (64 * 9 - 20) ** 2, moved(f32(2, 128, 64, 64), f32(2, 128, 64, 64), f32(2, 81, 64, 64))),
     ),
     exactly(
         "trace of a product", Torch(trace_of_a_product, (SIDE, SIDE)), product(4096 * 4096, moved(SIDE, SIDE, f32()))
