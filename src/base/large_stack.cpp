@@ -11,23 +11,18 @@
 #include <utility>
 
 namespace lightline {
-namespace {
-
-thread_local bool on_large_stack = false;
-
-constexpr size_t most_bytes = size_t(8) << 30, least_bytes = size_t(16) << 20;
 
 // Address space with a page in front of it that must not be touched.
-class Stack {
+class ThreadStack {
  public:
-  explicit Stack(size_t bytes) : bytes_(bytes + guard) {
+  explicit ThreadStack(size_t bytes) : bytes_(bytes + guard) {
     start_ =
         mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (ok() && mprotect(start_, guard, PROT_NONE) != 0) release();
   }
-  ~Stack() { release(); }
-  Stack(const Stack&) = delete;
-  Stack& operator=(const Stack&) = delete;
+  ~ThreadStack() { release(); }
+  ThreadStack(const ThreadStack&) = delete;
+  ThreadStack& operator=(const ThreadStack&) = delete;
   bool ok() const { return start_ != MAP_FAILED; }
   void* first() const { return static_cast<char*>(start_) + guard; }
   size_t size() const { return bytes_ - guard; }
@@ -43,6 +38,12 @@ class Stack {
   void* start_ = MAP_FAILED;
 };
 
+namespace {
+
+thread_local bool on_large_stack = false;
+
+constexpr size_t most_bytes = size_t(8) << 30, least_bytes = size_t(16) << 20;
+
 void* run(void* work) {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", locale_t{});
   on_large_stack = true;
@@ -57,7 +58,7 @@ void* run(void* work) {
 }
 
 // Not joined yet; none if it could not be started.
-std::optional<pthread_t> start_on(const Stack& stack, const std::function<void()>& work) {
+std::optional<pthread_t> start_on(const ThreadStack& stack, const std::function<void()>& work) {
   pthread_attr_t attributes;
   if (!stack.ok() || pthread_attr_init(&attributes) != 0) return std::nullopt;
   pthread_t thread{};
@@ -81,7 +82,7 @@ bool is_on_large_stack() { return on_large_stack; }
 
 bool run_on_large_stack(const std::function<void()>& work) {
   for (size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4) {
-    const Stack stack(bytes);
+    const ThreadStack stack(bytes);
     if (const auto thread = start_on(stack, work)) {
       join(*thread);
       return true;
@@ -91,7 +92,7 @@ bool run_on_large_stack(const std::function<void()>& work) {
 }
 
 struct Beside::Thread {
-  std::unique_ptr<Stack> stack;
+  std::unique_ptr<ThreadStack> stack;
   pthread_t id{};
 };
 
@@ -104,7 +105,7 @@ Beside::Beside(std::function<void()> work)
         }
       }) {
   for (size_t bytes = most_bytes; bytes >= least_bytes && !thread_; bytes /= 4) {
-    auto stack = std::make_unique<Stack>(bytes);
+    auto stack = std::make_unique<ThreadStack>(bytes);
     if (const auto id = start_on(*stack, work_)) thread_.reset(new Thread{std::move(stack), *id});
   }
 }

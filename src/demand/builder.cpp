@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/maths.h"
 
@@ -285,7 +286,7 @@ void Builder::read_at(ArrayId array, std::span<const Form> subscripts, const Exp
   for (const Case& one : cases) {
     const bool whole = one.where.cuts.empty() && one.where.box == box;
     Region region = !whole                  ? index::pull_back(one.where, box, images, inside, atoms_)
-                    : &one == &cases.back() ? std::move(inside)
+                    : &one == &cases.back() ? std::exchange(inside, {})
                                             : inside;
     if (region.empty) continue;
     algebra_.box = region.box;

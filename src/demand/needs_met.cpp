@@ -106,13 +106,13 @@ void Needs::Met::add_sum(TermId id) {
   for (const Argument& arg : sum.args) find_added(needs.algebra_.moved(arg.value, at), arg.factor, {}, added);
   std::erase_if(added, [&](const Added& one) { return !parts.at(one.value.term)->open; });
   if (added.size() < 2 || added.size() > most_summands) return;
-  std::map<TermId, uint32_t> reads;
-  for (const Added& one : added) ++reads[one.value.term];
+  std::map<TermId, uint32_t> times;
+  for (const Added& one : added) ++times[one.value.term];
   std::vector<const Added*> alone;
   std::map<std::vector<TermId>, std::vector<const Added*>> shared;  // by the sums that they are in
   for (const Added& one : added) {
     const auto in = read_in.find(one.value.term);
-    if (needs.uses_[one.value.term] == reads[one.value.term])
+    if (needs.uses_[one.value.term] == times[one.value.term])
       alone.push_back(&one);
     else if (one.scales.empty() && in != read_in.end() && in->second.size() == needs.uses_[one.value.term] &&
              in->second.back() == id)

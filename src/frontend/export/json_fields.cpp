@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "frontend/export/json_place.h"
+
 namespace lightline::frontend {
 namespace {
 
@@ -65,7 +67,7 @@ Result<JsonElement> parse_json(simdjson::dom::parser& parser, std::string_view t
     return Error{ErrorCode::parse,
                  fmt::format("not valid JSON: {}", simdjson::error_message(code)),
                  std::string(origin_hint),
-                 {}};
+                 json_place(text)};
   return root;
 }
 
