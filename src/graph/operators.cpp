@@ -5,33 +5,19 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/words.h"
 #include "graph/operator_text.h"
 
 namespace lightline::graph {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r"), last = text.find_last_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, last - first + 1);
-}
-
-// The text up to `mark`, which is taken off with it; all of it if there is none.
-std::string_view take_until(std::string_view& text, std::string_view mark) {
-  const size_t at = text.find(mark);
-  const std::string_view head = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
-  return trimmed(head);
-}
-
 std::optional<ParameterKind> kind_named(std::string_view word) {
   static constexpr std::pair<std::string_view, ParameterKind> kinds[] = {
-      {"tensor", ParameterKind::tensor},     {"tensors", ParameterKind::tensors},
-      {"operand", ParameterKind::operand},   {"number", ParameterKind::number},
-      {"integer", ParameterKind::integer},   {"integers", ParameterKind::integers},
-      {"real", ParameterKind::real},         {"reals", ParameterKind::reals},
-      {"flag", ParameterKind::flag},         {"flags", ParameterKind::flags},
-      {"text", ParameterKind::text},         {"dtype", ParameterKind::dtype},
-      {"graph", ParameterKind::graph},       {"any", ParameterKind::any}};
+      {"tensor", ParameterKind::tensor}, {"tensors", ParameterKind::tensors}, {"operand", ParameterKind::operand},
+      {"number", ParameterKind::number}, {"integer", ParameterKind::integer}, {"integers", ParameterKind::integers},
+      {"real", ParameterKind::real},     {"reals", ParameterKind::reals},     {"flag", ParameterKind::flag},
+      {"flags", ParameterKind::flags},   {"text", ParameterKind::text},       {"dtype", ParameterKind::dtype},
+      {"graph", ParameterKind::graph},   {"any", ParameterKind::any}};
   for (const auto& [name, kind] : kinds)
     if (name == word) return kind;
   return std::nullopt;
@@ -84,7 +70,9 @@ class ListReader {
 
  private:
   Error error(std::string message) const {
-    return {ErrorCode::parse, std::move(message), "write name(parameter: kind = default, ...) -> results | names",
+    return {ErrorCode::parse,
+            std::move(message),
+            "write name(parameter: kind = default, ...) -> results | names",
             {std::string(file_), line_}};
   }
 
@@ -109,9 +97,12 @@ class ListReader {
 
   Status read_parameters(std::string_view text, OperatorSignature& op) {
     while (!trimmed(text).empty()) {
-      size_t end = 0;  // a comma inside of a list does not end a parameter
-      for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0); ++end)
+      size_t end = 0;  // a comma inside of a list or a text does not end a parameter
+      bool quoted = false;
+      for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0 || quoted); ++end) {
         depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0;
+        quoted ^= text[end] == '\'';
+      }
       std::string_view one = trimmed(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
       const size_t equals = one.find(" = ");
@@ -151,8 +142,7 @@ const List& list() {
     auto read = parse_operator_list(operator_text, "operators.txt");
     LL_CHECK(read.ok());
     List made{*std::move(read), {}};
-    for (size_t i = 0; i < made.operators.size(); ++i)
-      LL_CHECK(made.by_name.emplace(made.operators[i].name, i).second);
+    for (size_t i = 0; i < made.operators.size(); ++i) LL_CHECK(made.by_name.emplace(made.operators[i].name, i).second);
     return made;
   }();
   return list;

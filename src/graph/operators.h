@@ -14,9 +14,9 @@ namespace lightline::graph {
 
 enum class ParameterKind : uint8_t {
   tensor,
-  tensors,   // a list; elements may be absent
-  operand,   // a tensor or a number
-  number,    // bool, integer, real or complex
+  tensors,  // a list; elements may be absent
+  operand,  // a tensor or a number
+  number,   // bool, integer, real or complex
   integer,
   integers,  // a list, or one
   real,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "graph/type_rules.h"
 
 namespace lightline::graph {
@@ -33,11 +34,6 @@ struct ResultText {
   std::string_view words;
   bool optional = false;
 };
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, last - first + 1);
-}
 
 std::vector<ResultText> parts_of(std::string_view text) {
   std::vector<ResultText> parts;
@@ -71,9 +67,8 @@ DType with_word(DType dtype, std::string_view word, const TypeCall& call) {
 
 void apply_words(std::vector<TensorType>& types, std::string_view words, const TypeCall& call) {
   while (!words.empty()) {
-    const size_t space = std::min(words.find(' '), words.size());
-    for (TensorType& type : types) type.dtype = with_word(type.dtype, words.substr(0, space), call);
-    words = trimmed(words.substr(space));
+    const std::string_view word = take_until(words, " ");
+    for (TensorType& type : types) type.dtype = with_word(type.dtype, word, call);
   }
 }
 
@@ -84,11 +79,7 @@ std::vector<std::string_view> in_brackets(std::string_view rule) {
   const size_t open = rule.find('('), close = rule.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos) return words;
   std::string_view rest = rule.substr(open + 1, close - open - 1);
-  while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    words.push_back(trimmed(rest.substr(0, comma)));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
+  while (!rest.empty()) words.push_back(take_until(rest, ","));
   return words;
 }
 

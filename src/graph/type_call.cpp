@@ -132,7 +132,9 @@ int64_t TypeCall::integer(std::string_view name) const {
          ErrorCode::unsupported);
 }
 
-int64_t TypeCall::integer(std::string_view name, int64_t fallback) const { return has(name) ? integer(name) : fallback; }
+int64_t TypeCall::integer(std::string_view name, int64_t fallback) const {
+  return has(name) ? integer(name) : fallback;
+}
 
 std::vector<int64_t> TypeCall::integers(std::string_view name) const {
   if (!has(name)) return {};

@@ -34,7 +34,7 @@ class TypeCall {
   std::vector<TensorType> tensors(std::string_view name) const;                  // without those that are absent
   std::vector<const TensorType*> optional_tensors(std::string_view name) const;  // null: absent
   const TensorType& first() const;                                               // the first tensor there is
-  std::vector<TypedOperand> operands() const;  // all tensors and operands, in order
+  std::vector<TypedOperand> operands() const;                                    // all tensors and operands, in order
   std::vector<TypedOperand> operands(const std::vector<std::string_view>& names) const;
   std::optional<TypedOperand> operand_if(std::string_view name) const;
 

@@ -18,7 +18,7 @@ void add_product_rules(TypeRules& rules);
 void add_window_rules(TypeRules& rules);
 void add_indexing_rules(TypeRules& rules);
 void add_creation_rules(TypeRules& rules);
-void add_network_rules(TypeRules& rules);   // attention, norms, losses, recurrent cells
+void add_network_rules(TypeRules& rules);  // attention, norms, losses, recurrent cells
 void add_spectral_rules(TypeRules& rules);
 
 }  // namespace lightline::graph

@@ -22,7 +22,8 @@ Types embedding_gradient(const TypeCall& call) {
 }
 
 Types embedding_bag(const TypeCall& call) {
-  const TensorType &weight = call.tensor("weight"), &indices = call.tensor("indices"), &offsets = call.tensor("offsets");
+  const TensorType &weight = call.tensor("weight"), &indices = call.tensor("indices"),
+                   &offsets = call.tensor("offsets");
   const int64_t bags = offsets.shape.at(0) - (call.flag("include_last_offset") ? 1 : 0);
   Types types = {{weight.dtype, {bags, weight.shape.at(1)}}};
   for (size_t i = 1; i < 4; ++i)

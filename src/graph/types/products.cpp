@@ -52,7 +52,8 @@ Types added_product(const TypeCall& call) {
 Types linear(const TypeCall& call) {
   TensorType type = call.tensor("input");
   const TensorType& weight = call.tensor("weight");
-  expect(!type.shape.empty() && type.shape.back() == weight.shape.back(), "the input of linear does not fit its weight");
+  expect(!type.shape.empty() && type.shape.back() == weight.shape.back(),
+         "the input of linear does not fit its weight");
   type.shape.pop_back();
   if (weight.shape.size() == 2) type.shape.push_back(weight.shape[0]);
   return {type};
@@ -188,7 +189,8 @@ void read_term(std::string_view term, const Shape& shape, Extents& extents) {
   for (size_t i = 0; i < term.size(); ++i) {
     if (i == dots) {
       const size_t count = shape.size() - letters;
-      extents.dots = joined_shape(extents.dots, Shape(shape.begin() + int64_t(dim), shape.begin() + int64_t(dim + count)));
+      extents.dots =
+          joined_shape(extents.dots, Shape(shape.begin() + int64_t(dim), shape.begin() + int64_t(dim + count)));
       dim += count;
       i += 2;
       continue;

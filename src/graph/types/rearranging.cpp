@@ -88,7 +88,8 @@ Types diagonal_of(const TypeCall& call) {
   if (name == "diag_embed") {
     const int64_t offset = call.integer("offset", 0), extent = from.shape.back() + std::abs(offset);
     const size_t rank = from.shape.size() + 1;
-    const size_t a = size_t(wrapped(call.integer("dim1", -2), rank)), b = size_t(wrapped(call.integer("dim2", -1), rank));
+    const size_t a = size_t(wrapped(call.integer("dim1", -2), rank)),
+                 b = size_t(wrapped(call.integer("dim2", -1), rank));
     Shape to;
     size_t next = 0;
     for (size_t i = 0; i < rank; ++i) to.push_back(i == a || i == b ? extent : from.shape[next++]);

@@ -206,7 +206,8 @@ Types diagonal(const TypeCall& call) {
   Shape to;
   for (size_t i = 0; i < rank; ++i)
     if (i != a && i != b) to.push_back(from.shape[i]);
-  const int64_t rows = from.shape[a] + std::min<int64_t>(offset, 0), columns = from.shape[b] - std::max<int64_t>(offset, 0);
+  const int64_t rows = from.shape[a] + std::min<int64_t>(offset, 0),
+                columns = from.shape[b] - std::max<int64_t>(offset, 0);
   to.push_back(std::max<int64_t>(std::min(rows, columns), 0));
   return {{from.dtype, std::move(to)}};
 }
@@ -288,7 +289,7 @@ Types parts(const TypeCall& call) {
   const std::string_view name = call.op().name;
   expect(!from.shape.empty(), "a single number has no parts");
   const bool first = name == "vsplit" || (name == "hsplit" && from.shape.size() == 1);
-  const size_t dim = name == "dsplit"   ? 2
+  const size_t dim = name == "dsplit" ? 2
                      : name == "hsplit" || name == "vsplit"
                          ? size_t(!first)
                          : size_t(wrapped(call.integer("dim", 0), from.shape.size()));
@@ -329,13 +330,28 @@ Types meshgrid(const TypeCall& call) {
 }  // namespace
 
 void add_view_rules(TypeRules& rules) {
-  rules.insert({{"reshaped", reshaped},     {"viewed_dtype", viewed_dtype}, {"converted", converted}, {"expanded", expanded},
-                {"permuted", permuted},     {"transposed", transposed},     {"last_swapped", last_swapped},
-                {"reversed", reversed},     {"moved", moved},               {"flattened", flattened},
-                {"unflattened", unflattened}, {"squeezed", squeezed},       {"unsqueezed", unsqueezed},
-                {"selected", selected},     {"sliced", sliced},             {"narrowed", narrowed},
-                {"diagonal", diagonal},     {"unfolded", unfolded},         {"as_strided", as_strided},
-                {"at_least", at_least},     {"broadcast_all", broadcast_all}, {"parts", parts},
+  rules.insert({{"reshaped", reshaped},
+                {"viewed_dtype", viewed_dtype},
+                {"converted", converted},
+                {"expanded", expanded},
+                {"permuted", permuted},
+                {"transposed", transposed},
+                {"last_swapped", last_swapped},
+                {"reversed", reversed},
+                {"moved", moved},
+                {"flattened", flattened},
+                {"unflattened", unflattened},
+                {"squeezed", squeezed},
+                {"unsqueezed", unsqueezed},
+                {"selected", selected},
+                {"sliced", sliced},
+                {"narrowed", narrowed},
+                {"diagonal", diagonal},
+                {"unfolded", unfolded},
+                {"as_strided", as_strided},
+                {"at_least", at_least},
+                {"broadcast_all", broadcast_all},
+                {"parts", parts},
                 {"meshgrid", meshgrid}});
 }
 

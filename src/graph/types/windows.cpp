@@ -13,7 +13,8 @@ using Types = std::vector<TensorType>;
 
 // Whether the operator convolves the other way round; only two forms say it in an argument.
 bool is_transposed(const TypeCall& call) {
-  return call.argument("transposed") ? call.flag("transposed") : call.op().name.find("transpose") != std::string_view::npos;
+  return call.argument("transposed") ? call.flag("transposed")
+                                     : call.op().name.find("transpose") != std::string_view::npos;
 }
 
 Types convolution(const TypeCall& call) {
@@ -29,7 +30,8 @@ Types convolution(const TypeCall& call) {
          "the image has another number of dimensions than the weight");
   const size_t lead = x.shape.size() - spatial;
   const bool transposed = is_transposed(call);
-  const std::vector<int64_t> stride = call.integers("stride", spatial, 1), dilation = call.integers("dilation", spatial, 1);
+  const std::vector<int64_t> stride = call.integers("stride", spatial, 1),
+                             dilation = call.integers("dilation", spatial, 1);
   const std::string_view named = call.text("padding");
   const std::vector<int64_t> padding =
       named.empty() ? call.integers("padding", spatial, 0) : std::vector<int64_t>(spatial, 0);
@@ -203,8 +205,9 @@ Types deform_conv2d(const TypeCall& call) {
 
 Types roi_align(const TypeCall& call) {
   const TensorType& x = call.tensor("input");
-  return {{x.dtype,
-           {call.tensor("rois").shape.at(0), x.shape.at(1), call.integer("pooled_height"), call.integer("pooled_width")}}};
+  return {
+      {x.dtype,
+       {call.tensor("rois").shape.at(0), x.shape.at(1), call.integer("pooled_height"), call.integer("pooled_width")}}};
 }
 
 }  // namespace
