@@ -31,7 +31,9 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 // none, true, 1, 1e-05, 'text', f32, [1, 2]
-std::optional<Argument> value_in(std::string_view text) {
+}  // namespace
+
+std::optional<Argument> argument_from(std::string_view text) {
   if (text == "none") return Argument{};
   if (text == "true" || text == "false") return Argument(text == "true");
   if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'')
@@ -51,6 +53,8 @@ std::optional<Argument> value_in(std::string_view text) {
   if (const auto real = number_in<double>(text)) return Argument(*real);
   return std::nullopt;
 }
+
+namespace {
 
 class ListReader {
  public:
@@ -108,7 +112,7 @@ class ListReader {
       const size_t equals = one.find(" = ");
       Parameter parameter;
       if (equals != std::string_view::npos) {
-        parameter.fallback = value_in(trimmed(one.substr(equals + 3)));
+        parameter.fallback = argument_from(trimmed(one.substr(equals + 3)));
         if (!parameter.fallback) return error(fmt::format("'{}' is no value", one.substr(equals + 3)));
         one = one.substr(0, equals);
       }

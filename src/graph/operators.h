@@ -49,6 +49,9 @@ std::span<const OperatorSignature> operator_list();
 // Null if the list has no such canonical name.
 const OperatorSignature* find_operator(std::string_view name);
 
+// none, true, 1, 1e-05, 'text', f32, [1, 2]; nothing for anything else.
+std::optional<Argument> argument_from(std::string_view text);
+
 // Reads a list in the form of operators.txt; an error names the line.
 Result<std::vector<OperatorSignature>> parse_operator_list(std::string_view text, std::string_view file);
 
