@@ -111,7 +111,7 @@ class Canonicaliser {
   }
 
   // ---- values ----
-  const TensorType& type_of(ValueId id) const { return *out_.values[id].type; }
+  TensorType type_of(ValueId id) const { return *out_.values[id].type; }
 
   // What a source value is now.
   ValueId current(ValueId source) {
@@ -324,8 +324,8 @@ class Canonicaliser {
       return false;
     };
     if ((op.name == "to" || op.name == "contiguous") && !flag("copy")) return ref->id;
-    if (op.name.find("dropout") != std::string_view::npos && !flag("train") && op.parameters.size() == 3)
-      return ref->id;
+    const bool drops = op.name == "dropout" || op.name == "alpha_dropout" || op.name == "feature_dropout";
+    if (drops && !flag("train")) return ref->id;
     return no_value;
   }
   // The result is the operand itself.
@@ -367,7 +367,7 @@ class Canonicaliser {
     ++memory.version;
   }
 
-  ValueId fitted(ValueId value, const TensorType& type) {
+  ValueId fitted(ValueId value, TensorType type) {
     if (type_of(value).dtype != type.dtype) {
       const OperatorSignature& to = *graph::find_operator("to");
       std::vector<NamedArgument> arguments = {{"self", ValueRef{value}}, {"dtype", type.dtype}};
@@ -376,7 +376,7 @@ class Canonicaliser {
       value = emit(to, std::move(arguments), {{type.dtype, type_of(value).shape}})[0];
     }
     if (type_of(value).shape.size() > type.shape.size()) {  // dimensions of 1 in front
-      const Shape& shape = type_of(value).shape;
+      const Shape shape = type_of(value).shape;
       const Shape last(shape.end() - int64_t(type.shape.size()), shape.end());
       value = emit_view(reshape_step(type_of(value), last), value);
     }

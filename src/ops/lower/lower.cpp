@@ -248,7 +248,6 @@ class NodeLowering {
       values[id] = std::move(results[i]);
     }
     lowering_.name_arrays(first_array, node.name.empty() ? "t" : node.name, named);
-    if (role_ == Role::program) lowering_.end_group();
   }
 
   // Runs the nodes of a body on the given tensors.
