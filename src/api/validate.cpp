@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <complex>
 
 #include "api/framework.h"
 #include "api/guard.h"
@@ -56,13 +57,43 @@ Status check_options(const std::string& file, const ValidateOptions& options) {
   return Ok{};
 }
 
+const loops::Compute* maker_of(const loops::Program& program, loops::ArrayId array) {
+  for (const loops::Statement& statement : program.statements) {
+    const auto* compute = std::get_if<loops::Compute>(&statement.node);
+    if (compute != nullptr && compute->result == array) return compute;
+  }
+  return nullptr;
+}
+
+// The coarsest dtype that the values of an array had before they were only moved and converted: an f32 that was an f16
+// is as exact as an f16.
+DType precision_of(const loops::Program& program, loops::ArrayId array) {
+  DType coarsest = program.arrays[array].dtype;
+  const auto pass = [&](DType dtype) {
+    if (tolerance(dtype).relative > tolerance(coarsest).relative) coarsest = dtype;
+  };
+  while (const loops::Compute* maker = maker_of(program, array)) {
+    if (maker->reducer != loops::Reducer::none) break;
+    const loops::Expr* value = &program.exprs[maker->body];
+    for (; value->kind == loops::ExprKind::cast; value = &program.exprs[value->args[0]]) pass(value->target);
+    if (value->kind != loops::ExprKind::read || value->args[0] == array) break;
+    array = value->args[0];
+    pass(program.arrays[array].dtype);
+  }
+  return coarsest;
+}
+
+double size_of(const Tensor& tensor, int64_t i) {
+  return tensor.dtype() == DType::c64 ? std::abs(tensor.get_c128(i)) : std::fabs(tensor.get_f64(i));
+}
+
 // Errors of many operators add up: what counts is the distance against the size of the output as a whole.
-Comparison compare_output(const Tensor& actual, const Tensor& expected) {
-  Tolerance allowed = tolerance(expected.dtype());
+Comparison compare_output(const Tensor& actual, const Tensor& expected, DType precision) {
+  Tolerance allowed = tolerance(precision);
   double largest = 0;
-  if (is_float(expected.dtype()))
+  if (is_float(expected.dtype()) || expected.dtype() == DType::c64)
     for (int64_t i = 0; i < expected.size(); ++i)
-      if (const double v = std::fabs(expected.get_f64(i)); std::isfinite(v)) largest = std::max(largest, v);
+      if (const double v = size_of(expected, i); std::isfinite(v)) largest = std::max(largest, v);
   allowed.absolute = std::max(allowed.absolute, allowed.relative * largest);
   return compare(actual, expected, allowed);
 }
@@ -97,8 +128,9 @@ Result<std::vector<report::ValidatedOutput>> compare_outputs(const loops::Progra
                    fmt::format("the framework gave {} outputs, but the program has more", outputs.size()),
                    "",
                    {}};
-    outputs.push_back({program.arrays[program.outputs[i].array].name, expected->dtype(), expected->shape(),
-                       compare_output(results[i], *expected)});
+    const loops::ArrayId array = program.outputs[i].array;
+    outputs.push_back({program.arrays[array].name, expected->dtype(), expected->shape(),
+                       compare_output(results[i], *expected, precision_of(program, array))});
   }
   if (find_tensor(tensors, fmt::format("out.{}", outputs.size())) != nullptr)
     return Error{

@@ -82,7 +82,9 @@ class Groups {
       groups_[place].statements.push_back(id);
       if (std::holds_alternative<loops::Opaque>(statement.node)) groups_[place].opaque = true;
       group_of_[id] = place;
-      if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node))
+      const auto* repeat = std::get_if<loops::Repeat>(&statement.node);
+      if (repeat != nullptr && repeat->condition != loops::none) groups_[place].opaque = true;
+      if (repeat != nullptr)
         loops::for_each_statement(std::span(repeat->body),
                                   [&](const loops::Statement& inner) { group_of_[ids.at(&inner)] = place; });
     }

@@ -72,6 +72,7 @@ class Builder {
   void statement(const loops::Opaque& node);
   void know_order(const loops::Opaque& node, const OpaqueCall& call);
   void statement(const loops::Repeat& node);
+  void end_by_data(const loops::Repeat& node);
   void note_what_was_given_up(uint32_t statement);
   // The statement, and whether anything was given up on the way.
   void visit(const loops::Statement& statement, uint32_t id);

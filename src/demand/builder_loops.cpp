@@ -108,7 +108,17 @@ void Builder::recurrence(const loops::Compute& node, const Space& space) {
   form_.loops[at].last = TermId(terms_.size());
 }
 
+// How often it runs is not known: an operator that is no loop nest, made of what it starts from.
+void Builder::end_by_data(const loops::Repeat& node) {
+  loops::Opaque opaque{node.results, "while", {}, {}};
+  for (const auto& carry : node.carries) opaque.operands.push_back(carry.init);
+  opaque.attributes.emplace_back("loop", int64_t(node.counter));  // no two are the same
+  form_.ended_by_data.push_back(std::make_shared<const loops::Opaque>(std::move(opaque)));
+  statement(*form_.ended_by_data.back());
+}
+
 void Builder::statement(const loops::Repeat& node) {
+  if (node.condition != loops::none) return end_by_data(node);
   int64_t statements = 0;
   loops::for_each_statement(std::span(node.body), [&](const loops::Statement&) { ++statements; });
   const int64_t steps = program_.indices[node.counter].extent;

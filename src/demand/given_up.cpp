@@ -100,7 +100,8 @@ class Uses {
       ceiling_[node] += times * points(scatter->domain) * real_products;
     if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
       for (const loops::Repeat::Carry& carry : repeat->carries) maker_[carry.inner] = node;
-      const double steps = double(program_.indices[repeat->counter].extent);
+      const bool by_data = repeat->condition != loops::none;  // opaque
+      const double steps = by_data ? 0 : double(program_.indices[repeat->counter].extent);
       for (const loops::Statement& inner : repeat->body) add(inner, node, times * steps, ids);
     }
   }

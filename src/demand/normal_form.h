@@ -54,12 +54,13 @@ struct Spelled {
 struct NormalForm {
   const loops::Program* program = nullptr;
   Terms terms;
-  std::vector<Cases> arrays;           // by array: over its dimensions; those inside of loops have a step before them
-  std::vector<bool> complete;          // by array: nothing that it is made of was given up, or assumed of data
-  std::vector<uint32_t> groups;        // by array: who makes it
-  std::vector<OpaqueCall> opaque;      // by Term::array of opaque terms
-  std::vector<Loop> loops;             // by Term::array of carried terms
-  std::vector<ScatterParts> scatters;  // by Term::array of scatter terms
+  std::vector<Cases> arrays;       // by array: over its dimensions; those inside of loops have a step before them
+  std::vector<bool> complete;      // by array: nothing that it is made of was given up, or assumed of data
+  std::vector<uint32_t> groups;    // by array: who makes it
+  std::vector<OpaqueCall> opaque;  // by Term::array of opaque terms
+  std::vector<std::shared_ptr<const loops::Opaque>> ended_by_data;  // what stands for loops that end so
+  std::vector<Loop> loops;                                          // by Term::array of carried terms
+  std::vector<ScatterParts> scatters;                               // by Term::array of scatter terms
   std::vector<Spelled> spelled;
   Drops given_up;  // of whose results nothing is known
   Drops drops;     // where sets of points became smaller on the way

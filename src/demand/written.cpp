@@ -109,9 +109,11 @@ class Ledger {
     const double own = times * written_by_operator(statement);
     accounts_[group].written += own;
     written_.macs += own;
-    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node))
-      for (const loops::Statement& inner : repeat->body)
-        add_written(inner, group, times * double(form_.program->indices[repeat->counter].extent), ids);
+    if (const auto* repeat = std::get_if<loops::Repeat>(&statement.node)) {
+      const bool may_not_run = repeat->condition != loops::none;
+      const double steps = may_not_run ? 0 : double(form_.program->indices[repeat->counter].extent);
+      for (const loops::Statement& inner : repeat->body) add_written(inner, group, times * steps, ids);
+    }
   }
   // Without the part of a result that the operator itself cuts away again: that is how the operator is defined, and
   // nothing that the program says.

@@ -61,8 +61,10 @@ std::string operators_markdown(const ProvedTypes& proved) {
   const auto count = std::count_if(operators.begin(), operators.end(),
                                    [&](const auto* op) { return !proved_for(proved, op->name).empty(); });
   std::string text = "# Operators\n\nPrinted by `lightline operators --markdown --conformance FILE`; do not edit. ";
-  text += fmt::format("{} operators have a definition, {} of them are proved by running against PyTorch.\n",
-                      operators.size(), count);
+  const auto opaque = std::count_if(operators.begin(), operators.end(), [](const auto* op) { return op->opaque; });
+  text += fmt::format("{} operators have a definition, {} of them are proved by running against PyTorch. ",
+                      int64_t(operators.size()) - opaque, count);
+  text += fmt::format("{} more are opaque: their types and bytes are known, and they can not run.\n", opaque);
   text +=
       "\nAn operator is found under its name in every source: `relu` is `aten.relu.default`, `aten.relu_.default`, "
       "`torch.relu`, `torch.nn.functional.relu`\n"
@@ -75,7 +77,7 @@ std::string operators_markdown(const ProvedTypes& proved) {
       text += fmt::format("\n## {}\n\n| operator | parameters | further names | proved |\n|---|---|---|---|\n", family);
     }
     text += fmt::format("| `{}` | {} | {} | {} |\n", op->name, op->parameters, joined(op->aliases, " ", "`"),
-                        joined(proved_for(proved, op->name), " "));
+                        op->opaque ? "opaque" : joined(proved_for(proved, op->name), " "));
   }
   return text;
 }
@@ -89,6 +91,7 @@ std::string operators_json(const ProvedTypes& proved) {
     entry["family"] = op->family;
     entry["parameters"] = op->parameters;
     entry["aliases"] = op->aliases;
+    entry["opaque"] = op->opaque;
     entry["proved"] = proved_for(proved, op->name);
     json["operators"].push_back(entry);
   }

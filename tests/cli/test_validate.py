@@ -135,3 +135,40 @@ def test_validate_names_a_broken_virtual_environment(
     result = subprocess.run([binary, "validate", "model.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == (f"error: {message}\n  hint: run scripts/setup python torch jax in {tmp_path}\n")
+
+
+AS_F32 = """module @m {
+  func.func public @main(%arg0: tensor<3xf16>) -> tensor<3xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<3xf16>
+    %1 = stablehlo.convert %0 : (tensor<3xf16>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "agrees"),
+    [
+        (AS_F32, [2.0, 4.004, 8.0], True),  # a unit in the last place of an f16 is 0.0039 here
+        (AS_F32, [2.0, 4.2, 8.0], False),
+        (AS_F32.replace("xf16", "xf32").replace("%1 = stablehlo.convert", "%1 = stablehlo.abs"), [2, 4.004, 8], False),
+    ],
+)
+def test_results_are_as_exact_as_what_they_were_converted_from(
+    text: str, result: list[float], agrees: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numpy = pytest.importorskip("numpy")
+    from lightline.tensor_files import write_safetensors
+
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "program_stablehlo.mlir").write_text(text)
+    dtype = "float16" if "xf16" in text else "float32"
+    tensors = {"in.arg0": numpy.array([1, 2, 4], dtype), "out.0": numpy.array(result, "float32")}
+    write_safetensors(made / "tensors.safetensors", tensors)
+    framework = script(tmp_path / "python", f'for folder in "$@"; do :; done; cp {made}/* "$folder"')
+    monkeypatch.setenv("LIGHTLINE_PYTHON", str(framework))
+    (tmp_path / "model.py").touch()
+    answer = lightline("validate", "model.py", folder=tmp_path)
+    assert answer.returncode == (0 if agrees else 1), answer.stdout + answer.stderr

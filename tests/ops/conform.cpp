@@ -1,4 +1,4 @@
-// lightline_conform DIR [interpreter|normal|c|print]: runs the cases that tests/ops/conformance/harness.py wrote to DIR
+// lightline_conform DIR [interpreter|normal|c|print]...: runs the cases that tests/ops/conformance/harness.py wrote to DIR
 // (cases.jsonl and data.safetensors) through the interpreter, as the normal form and through emitted C, and prints one
 // JSON line per case and backend.
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -102,6 +103,12 @@ Case parse_case(simdjson::ondemand::parser& parser, std::string_view line) {
 
 Tensor copy(const Tensor& tensor) { return Tensor::dense_copy(tensor.view()); }
 
+std::string without_definition(const ops::Lowered& lowered) {
+  std::string names;
+  for (const auto& [name, count] : lowered.not_executable) names += (names.empty() ? "" : ", ") + name;
+  return "no definition: " + names;
+}
+
 // Lowers the case and lays out its arguments; prints the reason where that fails.
 bool prepare(Case& one, const Tensors& tensors) try {
   auto graph = frontend::parse_graph(one.program, frontend::ExportForm::training, one.id);
@@ -111,7 +118,7 @@ bool prepare(Case& one, const Tensors& tensors) try {
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;
   if (!one.runs) return print(one, "lowering", true, ""), false;
-  if (!lowered->not_executable.empty()) return print(one, "lowering", false, "the operator has no definition"), false;
+  if (!lowered->not_executable.empty()) return print(one, "lowering", false, without_definition(*lowered)), false;
   for (const uint32_t input : lowered->inputs) {
     if (input >= one.inputs.size())
       return print(one, "lowering", false, "the program has more inputs than the case"), false;
@@ -152,9 +159,17 @@ Result<std::vector<std::string>> expected_outputs(const Case& one) {
   return keys;
 }
 
+// Whether the program has sizes that depend on data, of which the least are taken.
+std::string note_on_sizes(const Case& one) {
+  for (const std::string& assumption : one.lowered->assumptions)
+    if (assumption.find("is not known before the program runs") != std::string::npos)
+      return "; sizes that depend on data are assumed";
+  return "";
+}
+
 void check(const Case& one, std::string_view backend, const Result<std::vector<Tensor>>& results,
            const Tensors& tensors) {
-  if (!results.ok()) return print(one, backend, false, to_string(results.error()));
+  if (!results.ok()) return print(one, backend, false, to_string(results.error()) + note_on_sizes(one));
   const auto keys = expected_outputs(one);
   if (!keys.ok()) return print(one, backend, false, to_string(keys.error()));
   double absolute = 0, relative = 0;
@@ -162,8 +177,8 @@ void check(const Case& one, std::string_view backend, const Result<std::vector<T
     const Tensor& expected = tensors.at((*keys)[i]);
     const Comparison comparison = compare((*results)[i], expected, one.tolerance.value_or(tolerance(expected.dtype())));
     if (!comparison.agree)
-      return print(one, backend, false, fmt::format("output {}: {}", i, comparison.reason), comparison.worst_absolute,
-                   comparison.worst_relative);
+      return print(one, backend, false, fmt::format("output {}: {}{}", i, comparison.reason, note_on_sizes(one)),
+                   comparison.worst_absolute, comparison.worst_relative);
     absolute = std::max(absolute, comparison.worst_absolute);
     relative = std::max(relative, comparison.worst_relative);
   }
@@ -217,7 +232,7 @@ void in_parallel(size_t count, const std::function<void(size_t)>& work) {
   }
 }
 
-Status run(const std::string& folder, std::string_view backend) {
+Status run(const std::string& folder, const std::set<std::string_view>& backends) {
   LL_TRY(const std::string text, read_file(folder + "/cases.jsonl"));
   LL_TRY(NamedTensors data, read_tensors(folder + "/data.safetensors"));
   Tensors tensors;
@@ -233,15 +248,13 @@ Status run(const std::string& folder, std::string_view backend) {
   std::vector<Case*> ready;
   for (Case& one : cases)
     if (prepare(one, tensors)) ready.push_back(&one);
-  if (backend == "print") {
+  const auto wanted = [&](std::string_view backend) { return backends.empty() || backends.contains(backend); };
+  if (backends.contains("print"))
     for (const Case* one : ready) fmt::print("# {}\n{}\n", one->id, loops::print(one->lowered->program));
-    return Ok{};
-  }
-  if (backend == "" || backend == "normal") in_parallel(ready.size(), [&](size_t i) { check_normal_form(*ready[i]); });
-  if (backend == "normal") return Ok{};
-  if (backend != "c")
+  if (wanted("normal")) in_parallel(ready.size(), [&](size_t i) { check_normal_form(*ready[i]); });
+  if (wanted("interpreter"))
     in_parallel(ready.size(), [&](size_t i) { check(*ready[i], "interpreter", run_interpreter(*ready[i]), tensors); });
-  if (backend == "interpreter") return Ok{};
+  if (!wanted("c")) return Ok{};
   const size_t batches = (ready.size() + programs_per_compilation - 1) / programs_per_compilation;
   in_parallel(batches, [&](size_t i) {
     const size_t first = i * programs_per_compilation;
@@ -254,12 +267,12 @@ Status run(const std::string& folder, std::string_view backend) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|normal|c|print]\n");
+  if (argc < 2) {
+    fmt::print(stderr, "usage: lightline_conform DIR [interpreter|normal|c|print]...\n");
     return 2;
   }
   try {
-    const Status status = run(argv[1], argc == 3 ? argv[2] : "");
+    const Status status = run(argv[1], std::set<std::string_view>(argv + 2, argv + argc));
     if (status.ok()) return 0;
     fmt::print(stderr, "{}\n", to_string(status.error()));
     return 2;

@@ -65,6 +65,31 @@ bool ExportReader::read_higher_order(std::string_view target, const JsonArray& i
   return true;
 }
 
+// A call that is kept in its place by tokens, the first argument and the first result: the call without them.
+void ExportReader::read_with_effects(const JsonArray& inputs, const JsonArray& outputs, Scope& scope) {
+  graph::Node node;
+  node.name = current_;
+  size_t place = 0;
+  for (const JsonElement input : inputs) {
+    const JsonObject argument = object_of(input, "an argument");
+    const std::string_view name = text_of(field(argument, "name", "an argument"), "an argument's name");
+    const size_t at = place++;
+    if (at == 0) continue;
+    const JsonElement given = field(argument, "arg", "an argument");
+    graph::Argument value = read_argument(scope, given, name);
+    if (at > 1) {
+      node.arguments.push_back({std::string(name), std::move(value)});
+    } else if (const auto* target = std::get_if<std::string>(&value)) {
+      node.target = target->starts_with("torch.ops.") ? target->substr(10) : *target;
+    }
+  }
+  if (node.target.empty()) fail(ErrorCode::parse, fmt::format("node '{}' does not say what it calls", current_));
+  place = 0;
+  for (const JsonElement output : outputs)
+    if (place++ > 0) read_result(node, output, scope);
+  graph_.nodes.push_back(std::move(node));
+}
+
 // Reads a nested graph with its inputs bound to outer values; gives the values it returns.
 std::vector<graph::ValueId> ExportReader::inline_graph(const JsonObject& g,
                                                        const std::vector<graph::Argument>& arguments, int depth) {

@@ -38,7 +38,9 @@ class ExportReader {
   std::string_view symbol_of(const JsonElement& e);
   void read_ranges(const JsonObject& root);
   void assume(std::string_view symbol, int64_t value);
+  void read_with_effects(const JsonArray& inputs, const JsonArray& outputs, Scope& scope);
   void assume_split(const JsonArray& inputs, Scope& scope);
+  void assume_end(const JsonArray& inputs, const Scope& scope);
 
   // ---- values ----
   void open_scope(const JsonObject& g, Scope& scope);

@@ -15,10 +15,18 @@ void ExportReader::read_inputs(const JsonObject& top, const JsonObject& module, 
   const JsonObject signature = object_of(field(module, "signature", "graph_module"), "signature");
   for (const JsonElement spec : array_of(field(signature, "input_specs", "signature"), "input_specs"))
     read_input_spec(spec, scope);
+  const auto is_token = [&](std::string_view name) {
+    for (const JsonElement spec : array_of(field(signature, "input_specs", "signature"), "input_specs")) {
+      const auto [kind, body] = tagged(spec, "an input spec");
+      if (kind == "token" && tensor_name(field(object_of(body, "a token"), "arg", "a token")) == name) return true;
+    }
+    return false;
+  };
   // Graph inputs that the signature leaves out keep their place, so that uses of them resolve.
   for (const JsonElement input : array_of(field(top, "inputs", "graph"), "inputs")) {
     const auto [tag, value] = tagged(input, "a graph input");
-    if (tag == "as_tensor") add_input(scope, tensor_name(value), graph::InputKind::user, "");
+    if (tag == "as_tensor" && !is_token(tensor_name(value)))
+      add_input(scope, tensor_name(value), graph::InputKind::user, "");
   }
 }
 

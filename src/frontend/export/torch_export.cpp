@@ -46,6 +46,7 @@ void ExportReader::read_node(const JsonObject& o, Scope& scope, int depth) {
   const JsonArray inputs = array_of(field(o, "inputs", "a node"), "a node's inputs");
   const JsonArray outputs = array_of(field(o, "outputs", "a node"), "a node's outputs");
   if (current_.empty()) current_ = target;
+  if (target == "higher_order.with_effects") return read_with_effects(inputs, outputs, scope);
   if (target.starts_with("higher_order.") && read_higher_order(target, inputs, outputs, scope, depth)) return;
   if (target == "aten.split_with_sizes.default") assume_split(inputs, scope);
   graph::Node node;
@@ -53,6 +54,7 @@ void ExportReader::read_node(const JsonObject& o, Scope& scope, int depth) {
   node.name = current_;
   // Results first: their sizes may fix symbols that the arguments use.
   for (const JsonElement output : outputs) read_result(node, output, scope);
+  if (target == "aten.slice.Tensor") assume_end(inputs, scope);
   node.arguments.reserve(inputs.size());
   for (const JsonElement input : inputs) {
     const JsonObject argument = object_of(input, "an argument");

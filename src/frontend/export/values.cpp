@@ -125,6 +125,20 @@ void ExportReader::assume_split(const JsonArray& inputs, Scope& scope) {
   }
 }
 
+// The end of a slice that depends on data, such as the last of cu_seqlens: the least that it can be.
+void ExportReader::assume_end(const JsonArray& inputs, const Scope& scope) {
+  for (const JsonElement input : inputs) {
+    const JsonObject argument = object_of(input, "an argument");
+    const std::string_view name = text_of(field(argument, "name", "an argument"), "an argument's name");
+    const auto [tag, value] = tagged(field(argument, "arg", "an argument"), name);
+    if (name != "end" || tag != "as_sym_int") continue;
+    const auto [kind, symbol] = tagged(value, name);
+    if (kind != "as_name") continue;
+    if (const auto found = scope.symbols.find(text_of(symbol, name)); found != scope.symbols.end())
+      (void)size_of(found->second, name);
+  }
+}
+
 // ---- values ----
 
 void ExportReader::open_scope(const JsonObject& g, Scope& scope) {

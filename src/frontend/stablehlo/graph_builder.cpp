@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -30,6 +31,7 @@ struct Building {
   std::unordered_map<ValueId, ValueId> captured;  // value of the parent, value here
   std::vector<ValueId> captures;                  // values of the parent, in order
   std::vector<bool> is_unsigned;                  // by value
+  std::vector<int> width;                         // by value: Type::width
   std::unordered_map<ValueId, const Operation*> constants;
 };
 
@@ -90,7 +92,7 @@ class Builder {
     if (type.kind != Type::Kind::tensor) throw MlirError{ErrorCode::unsupported, "a value is not a tensor", "", offset};
     if (type.narrowed)
       assume(type.dtype == DType::c64 ? "complex<f64> is computed and priced as complex<f32>"
-                                      : "integers of fewer than 8 bits are computed and priced as 8 bits");
+                                      : "integers of fewer than 8 bits are stored and priced as 8 bits");
     return {type.dtype, type.shape};
   }
   void assume(std::string text) {
@@ -107,6 +109,8 @@ class Builder {
     const ValueId id = building.graph.add_value(std::move(name), tensor_type(type, offset));
     building.is_unsigned.resize(id + 1);
     building.is_unsigned[id] = type.is_unsigned;
+    building.width.resize(id + 1);
+    building.width[id] = type.width;
     return id;
   }
 
@@ -181,6 +185,8 @@ class Builder {
       inside = to.graph.add_value(value.name, value.type);
       to.is_unsigned.resize(inside + 1);
       to.is_unsigned[inside] = to.parent->is_unsigned[outside];
+      to.width.resize(inside + 1);
+      to.width[inside] = to.parent->width[outside];
       to.captures.push_back(outside);
     }
     to.captured.emplace(outside, inside);
@@ -221,8 +227,36 @@ class Builder {
       return bind_results(op, frame, operands(op, frame));
     }
     if (op.name == "sdy.mesh") return;
+    if (const auto fixed = with_fixed_sizes(op, frame)) return node(*fixed, frame);
     if (is_shape_assertion(op)) return assume("assertions on shapes are taken to hold");
     node(op, frame);
+  }
+
+  // Operators whose sizes are operands, where those are constants: as the ones that have them as attributes.
+  std::optional<Operation> with_fixed_sizes(const Operation& op, const Frame& frame) {
+    struct Sized {
+      std::string_view name, fixed;
+      size_t first;  // operand that is a size
+      std::vector<std::string> attributes;
+    };
+    static const std::vector<Sized> table = {
+        {"stablehlo.dynamic_pad", "stablehlo.pad", 2, {"edge_padding_low", "edge_padding_high", "interior_padding"}},
+        {"stablehlo.dynamic_gather", "stablehlo.gather", 2, {"slice_sizes"}},
+        {"stablehlo.dynamic_conv", "stablehlo.convolution", 2, {"padding"}},
+        {"stablehlo.dynamic_iota", "stablehlo.iota", 0, {""}},
+    };
+    const auto sized = std::ranges::find(table, op.name, &Sized::name);
+    if (sized == table.end() || op.operands.size() != sized->first + sized->attributes.size()) return std::nullopt;
+    Operation fixed = op;
+    fixed.name = sized->fixed;
+    for (const std::string& attribute : sized->attributes) {
+      const ValueId id = find(frame, fixed.operands[sized->first]);
+      const auto known = frame.building.constants.find(id);
+      if (known == frame.building.constants.end()) return std::nullopt;
+      fixed.operands.erase(fixed.operands.begin() + int64_t(sized->first));
+      if (!attribute.empty()) fixed.attributes.emplace_back(attribute, *known->second->attribute("value"));
+    }
+    return fixed;
   }
 
   void bind_results(const Operation& op, Frame& frame, std::vector<ValueId> ids) {
@@ -327,15 +361,20 @@ class Builder {
     Building& building = frame.building;
     graph::Node node = new_node(op);
     bool first_unsigned = false;
+    int first_width = 0;
     for (const mlir::Use& use : op.operands) {
       const ValueId id = find(frame, use);
       if (id == no_value) continue;  // a token
       if (node.arguments.empty()) first_unsigned = building.is_unsigned[id];
+      if (node.arguments.empty()) first_width = building.width[id];
       node.arguments.push_back({"", graph::ValueRef{id}});
     }
     if (has_unsigned_indices(op, node, building)) node.arguments.push_back({"index_unsigned", true});
     if (first_unsigned) node.arguments.push_back({"unsigned", true});
+    if (first_width != 0) node.arguments.push_back({"width", int64_t(first_width)});
     if (!op.result_types.empty() && op.result_types[0].is_unsigned) node.arguments.push_back({"result_unsigned", true});
+    if (!op.result_types.empty() && op.result_types[0].width != 0)
+      node.arguments.push_back({"result_width", int64_t(op.result_types[0].width)});
     for (const auto& [name, value] : op.attributes)
       if (name != "call_target_name") add_arguments(name, value, node.arguments);
     for (size_t i = 0; i < op.regions.size(); ++i) add_region(op, i, frame, node);

@@ -29,6 +29,7 @@ struct Type {
   DType dtype = DType::f32;
   bool is_unsigned = false;  // ui16, ui32, ui64: kept in the bits of the signed type of the same width
   bool narrowed = false;     // the dtype is not the text's own: 4-bit integers, complex<f64>
+  int width = 0;             // of integers of fewer than 8 bits: how many; else 0
   Shape shape;
   std::vector<Type> parts;  // of a tuple
 };

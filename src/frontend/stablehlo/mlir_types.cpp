@@ -17,6 +17,7 @@ struct Element {
   DType dtype;
   bool is_unsigned = false;
   bool narrowed = false;
+  int width = 0;
 };
 constexpr Element elements[] = {
     {"f32", DType::f32},
@@ -38,10 +39,10 @@ constexpr Element elements[] = {
     {"f8E4M3FN", DType::f8e4m3},
     {"f8E5M2", DType::f8e5m2},
     {"f4E2M1FN", DType::f4e2m1},
-    {"i4", DType::i8, false, true},
-    {"i2", DType::i8, false, true},
-    {"ui4", DType::u8, false, true},
-    {"ui2", DType::u8, false, true},
+    {"i4", DType::i8, false, true, 4},
+    {"i2", DType::i8, false, true, 2},
+    {"ui4", DType::u8, false, true, 4},
+    {"ui2", DType::u8, false, true, 2},
 };
 
 }  // namespace
@@ -118,6 +119,7 @@ void Parser::element_type(std::string_view text, size_t offset, Type& into) cons
     into.dtype = element.dtype;
     into.is_unsigned = element.is_unsigned;
     into.narrowed = element.narrowed;
+    into.width = element.width;
     return;
   }
   throw MlirError{ErrorCode::unsupported,

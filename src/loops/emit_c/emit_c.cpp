@@ -263,10 +263,25 @@ class ProgramWriter {
     std::string inside;
     steps(step.body, inside);
     body += "{\n" + before;
+    const std::string stop =
+        node.condition == none ? "" : fmt::format("if (!*{}) break;\n", array_name(node.condition));
     if (count > 0)
-      body += fmt::format("for (int64_t {} = 0; {} < {}; ++{}) {{\n{}{}{}{}}}\n", var_name(step.counter),
-                          var_name(step.counter), count, var_name(step.counter), start, inside, end, swap);
+      body += fmt::format("for (int64_t {} = 0; {} < {}; ++{}) {{\n{}{}{}{}{}}}\n", var_name(step.counter),
+                          var_name(step.counter), count, var_name(step.counter), stop, start, inside, end, swap);
+    if (count > 0 && node.condition != none) body += leave(node);
     body += "}\n";
+  }
+
+  // After a step that was not known to be the last one, or none at all, the carried arrays may lie elsewhere.
+  std::string leave(const Repeat& node) {
+    std::string copies;
+    for (size_t i = 0; i < node.carries.size(); ++i) {
+      const std::string inner = array_name(node.carries[i].inner), result = array_name(node.results[i]);
+      if (const int64_t bytes = bytes_of(node.results[i]); bytes > 0)
+        copies += fmt::format("if ((const void*){} != {}) ll_copy({}, {}, (size_t){});\n", inner, result, result, inner,
+                              bytes);
+    }
+    return copies;
   }
 
   const Program& program_;

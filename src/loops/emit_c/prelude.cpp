@@ -88,11 +88,12 @@ LL_FN double ll_from_bits_i64(int64_t i) { double x; __builtin_memcpy(&x, &i, 8)
 LL_FN int64_t ll_to_i64_f64(double x) { return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN; }
 LL_FN int64_t ll_to_i64_f32(float x) { return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : INT64_MIN; }
 
-/* NaN wins. */
-LL_FN float ll_min_f32(float a, float b) { return (a < b) | (a != a) ? a : b; }
-LL_FN float ll_max_f32(float a, float b) { return (a > b) | (a != a) ? a : b; }
-LL_FN double ll_min_f64(double a, double b) { return (a < b) | (a != a) ? a : b; }
-LL_FN double ll_max_f64(double a, double b) { return (a > b) | (a != a) ? a : b; }
+/* NaN wins; 0 is above -0. */
+#define LL_EXTREME(T, N, BITS)                                                                                      \
+  LL_FN T ll_min_##N(T a, T b) { return a == b ? ll_from_bits_##BITS(ll_bits_##N(a) | ll_bits_##N(b)) : (a < b) | (a != a) ? a : b; } \
+  LL_FN T ll_max_##N(T a, T b) { return a == b ? ll_from_bits_##BITS(ll_bits_##N(a) & ll_bits_##N(b)) : (a > b) | (a != a) ? a : b; }
+LL_EXTREME(float, f32, i32)
+LL_EXTREME(double, f64, i64)
 
 )")
                                           .substr(1);

@@ -169,7 +169,16 @@ double _Complex cexp(double _Complex);
 double _Complex clog(double _Complex);
 double _Complex csin(double _Complex);
 double _Complex ccos(double _Complex);
+double _Complex ctan(double _Complex);
+double _Complex casin(double _Complex);
+double _Complex cacos(double _Complex);
+double _Complex catan(double _Complex);
+double _Complex csinh(double _Complex);
+double _Complex ccosh(double _Complex);
 double _Complex ctanh(double _Complex);
+double _Complex casinh(double _Complex);
+double _Complex cacosh(double _Complex);
+double _Complex catanh(double _Complex);
 LL_FN ll_c64 ll_mul_c64(ll_c64 a, ll_c64 b) {
   const double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
   return __builtin_complex((float)(ar * br - ai * bi), (float)(ar * bi + ai * br));
@@ -181,7 +190,19 @@ LL_FN ll_c64 ll_divide_c64(ll_c64 a, ll_c64 b) {
 LL_FN float ll_abs_c64(ll_c64 x) { return hypotf(__real__ x, __imag__ x); }
 #define LL_COMPLEX(N) \
   LL_FN ll_c64 ll_##N##_c64(ll_c64 x) { return (ll_c64)c##N((double _Complex)x); }
-LL_COMPLEX(sqrt) LL_COMPLEX(exp) LL_COMPLEX(log) LL_COMPLEX(sin) LL_COMPLEX(cos) LL_COMPLEX(tanh)
+LL_COMPLEX(sqrt) LL_COMPLEX(exp) LL_COMPLEX(log) LL_COMPLEX(sin) LL_COMPLEX(cos) LL_COMPLEX(tan)
+LL_COMPLEX(asin) LL_COMPLEX(acos) LL_COMPLEX(atan) LL_COMPLEX(sinh) LL_COMPLEX(cosh) LL_COMPLEX(tanh)
+LL_COMPLEX(asinh) LL_COMPLEX(acosh) LL_COMPLEX(atanh)
+/* |1 + z|^2 - 1 is the sum of three exact numbers, and keeps what rounding takes away. */
+LL_FN ll_c64 ll_log1p_c64(ll_c64 z) {
+  const double x = __real__ z, y = __imag__ z, twice = 2 * x, square = x * x, height = y * y;
+  const double large = twice + square, of_square = large - twice;
+  const double lost = (twice - (large - of_square)) + (square - of_square);
+  const double whole = large + height, of_height = whole - large;
+  const double rest = lost + ((large - (whole - of_height)) + (height - of_height));
+  const double size = whole < __builtin_inf() ? whole + rest : whole;
+  return __builtin_complex((float)(0.5 * log1p(size)), (float)atan2(y, 1 + x));
+}
 
 )";
 

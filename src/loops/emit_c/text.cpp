@@ -32,7 +32,7 @@ namespace {
 
 std::string floating_text(double value, bool is_single) {
   const char* end = is_single ? "f" : "";
-  if (std::isnan(value)) return fmt::format("__builtin_nan{}(\"\")", end);
+  if (std::isnan(value)) return fmt::format("({}__builtin_nan{}(\"\"))", std::signbit(value) ? "-" : "", end);
   if (std::isinf(value)) return fmt::format("({}__builtin_inf{}())", value < 0 ? "-" : "", end);
   std::string text = is_single ? fmt::format("{}", float(value)) : fmt::format("{}", value);
   if (is_single && std::isinf(float(value))) return floating_text(double(float(value)), true);

@@ -223,7 +223,8 @@ class Interpreter {
     const size_t carried = repeat.carries.size();
     for (const auto& carry : repeat.carries) machine_.arrays[carry.inner] = machine_.arrays[carry.init];
     for (size_t i = 0; i < repeat.stacked.size(); ++i) LL_DO(make(repeat.results[carried + i]));
-    for (int64_t step = 0; step < count; ++step) {
+    int64_t step = 0;
+    for (; step < count && goes_on(repeat); ++step) {
       machine_.indices[repeat.counter] = step;
       for (const PreparedStatement& inner : prepared.body) LL_DO(run_statement(inner));
       for (size_t i = 0; i < repeat.stacked.size(); ++i) {
@@ -235,13 +236,17 @@ class Interpreter {
     for (size_t i = 0; i < carried; ++i) {
       const ArrayId inner = repeat.carries[i].inner;
       Tensor& result = owned_[repeat.results[i]];
-      if (count > 0)
+      if (step > 0)
         std::swap(result, owned_[inner]);
       else
         result = copy_of(*machine_.arrays[inner]);
       machine_.arrays[repeat.results[i]] = &result;
     }
     return Ok{};
+  }
+
+  bool goes_on(const Repeat& repeat) const {
+    return repeat.condition == none || machine_.arrays[repeat.condition]->get_i64(0) != 0;
   }
 
   // The yielded arrays become the carried ones, all at once: a block may yield its carried arrays in another order.

@@ -212,7 +212,17 @@ LaneFunction complex_function(Function function) {
     LL_UNARY(log, narrow(std::log(widen(x))));
     LL_UNARY(sin, narrow(std::sin(widen(x))));
     LL_UNARY(cos, narrow(std::cos(widen(x))));
+    LL_UNARY(tan, narrow(std::tan(widen(x))));
+    LL_UNARY(asin, narrow(std::asin(widen(x))));
+    LL_UNARY(acos, narrow(std::acos(widen(x))));
+    LL_UNARY(atan, narrow(std::atan(widen(x))));
+    LL_UNARY(sinh, narrow(std::sinh(widen(x))));
+    LL_UNARY(cosh, narrow(std::cosh(widen(x))));
     LL_UNARY(tanh, narrow(std::tanh(widen(x))));
+    LL_UNARY(asinh, narrow(std::asinh(widen(x))));
+    LL_UNARY(acosh, narrow(std::acosh(widen(x))));
+    LL_UNARY(atanh, narrow(std::atanh(widen(x))));
+    LL_UNARY(log1p, scalar::log1p(x));
     LL_UNARY(real, x.real());
     LL_UNARY(imag, x.imag());
     LL_UNARY(conj, std::conj(x));

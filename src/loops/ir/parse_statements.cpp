@@ -312,6 +312,7 @@ Repeat Parser::parse_repeat(std::span<DeclaredResult> results) {
   expect("carry");
   expect('(');
   list(')', [&] { parse_carry(repeat); });
+  if (accept_word("while")) parse_condition(repeat);
   expect('{');
   end_line();
   parse_block(repeat.body, "yield");
@@ -345,6 +346,15 @@ void Parser::parse_carry(Repeat& repeat) {
   carry.init = visible(init_name, previous_, "a carried array starts from an array defined before");
   const Array& init = program_.arrays[carry.init];
   carry.inner = declare({name, init.dtype, init.shape}, at);
+}
+
+void Parser::parse_condition(Repeat& repeat) {
+  const std::string_view name = any_name("a carried array");
+  repeat.condition = visible(name, previous_, "a repeat goes on while a carried array holds");
+  for (const Repeat::Carry& carry : repeat.carries)
+    if (carry.inner == repeat.condition) return;
+  fail_at(previous_, ErrorCode::name, fmt::format("'{}' is not carried by this repeat", name),
+          "a repeat goes on while a carried bool[] holds");
 }
 
 // yield (next, stack y)

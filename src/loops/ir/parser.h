@@ -97,6 +97,7 @@ class [[gnu::visibility("hidden")]] Parser {
   Attribute parse_attribute();
   Repeat parse_repeat(std::span<DeclaredResult> results);
   void parse_carry(Repeat& repeat);
+  void parse_condition(Repeat& repeat);
   void parse_yield(Repeat& repeat);
 
   // ---- expressions ----

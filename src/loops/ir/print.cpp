@@ -199,7 +199,9 @@ class Printer {
     put("repeat {} in {} carry (", index_name(repeat.counter), program_.indices[repeat.counter].extent);
     for (size_t i = 0; i < repeat.carries.size(); ++i)
       put("{}{} = {}", i > 0 ? ", " : "", name(repeat.carries[i].inner), name(repeat.carries[i].init));
-    out_ += ") {";
+    out_ += ')';
+    if (repeat.condition != none) put(" while {}", name(repeat.condition));
+    out_ += " {";
     end_line();
     block(repeat.body, indent + 1);
     begin_line(indent + 1);
@@ -224,7 +226,7 @@ class Printer {
     } else if (value.kind == Literal::Kind::boolean) {
       out_ += value.integer != 0 ? "true" : "false";
     } else if (std::isnan(value.floating)) {
-      out_ += "nan";
+      out_ += std::signbit(value.floating) ? "-nan" : "nan";
     } else if (std::isinf(value.floating)) {
       out_ += value.floating < 0 ? "-inf" : "inf";
     } else {

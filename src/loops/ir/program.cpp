@@ -218,7 +218,7 @@ class Equality {
       return false;
     for (size_t i = 0; i < x.carries.size(); ++i)
       if (!array(x.carries[i].init, y.carries[i].init) || !define(x.carries[i].inner, y.carries[i].inner)) return false;
-    if (!block(x.body, y.body)) return false;
+    if (!array(x.condition, y.condition) || !block(x.body, y.body)) return false;
     for (size_t i = 0; i < x.carries.size(); ++i)
       if (!array(x.carries[i].next, y.carries[i].next)) return false;
     for (size_t i = 0; i < x.stacked.size(); ++i)

@@ -121,7 +121,8 @@ struct Opaque {
 struct Statement;
 
 // (h: ..., ys: ...) = repeat t in 512 carry (h_in = h0) { ...; yield (h_next, stack y) }
-// Results are the final carried arrays, then the stacked ones with a leading dimension of the count.
+// Results are the final carried arrays, then the stacked ones with a leading dimension of the count. `while go` ends it
+// before the first step for which the carried truth value `go` is false; then it stacks nothing.
 struct Repeat {
   struct Carry {
     ArrayId inner = none;  // its name inside the block: dtype and shape of init
@@ -130,6 +131,7 @@ struct Repeat {
   };
   std::vector<ArrayId> results;
   IndexId counter = none;
+  ArrayId condition = none;  // the inner name of a carried bool[]
   std::vector<Carry> carries;
   std::vector<ArrayId> stacked;
   std::vector<Statement> body;

@@ -126,4 +126,15 @@ Complex divide(Complex a, Complex b) {
   return Complex(float((ar * br + ai * bi) / size), float((ai * br - ar * bi) / size));
 }
 
+// log |1 + z| from |1 + z|^2 - 1 = 2 x + x^2 + y^2: three exact numbers, whose sum keeps what rounding takes away.
+Complex log1p(Complex z) {
+  const double x = z.real(), y = z.imag(), twice = 2 * x, square = x * x, height = y * y;
+  const double large = twice + square, of_square = large - twice;
+  const double lost = (twice - (large - of_square)) + (square - of_square);
+  const double whole = large + height, of_height = whole - large;
+  const double rest = lost + ((large - (whole - of_height)) + (height - of_height));
+  const double size = std::isfinite(whole) ? whole + rest : whole;
+  return Complex(float(0.5 * std::log1p(size)), float(std::atan2(y, 1 + x)));
+}
+
 }  // namespace lightline::loops::scalar

@@ -20,13 +20,17 @@ bool is_nan(T x) {
   return false;
 }
 
-// NaN if either is NaN.
+// NaN if either is NaN; 0 is above -0.
 template <class T>
 T minimum(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (a == b) return std::signbit(a) ? a : b;
   return is_nan(a) || a < b ? a : (is_nan(b) || b < a ? b : a);
 }
 template <class T>
 T maximum(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (a == b) return std::signbit(a) ? b : a;
   return is_nan(a) || a > b ? a : (is_nan(b) || b > a ? b : a);
 }
 // The other one if one is NaN.
@@ -119,5 +123,6 @@ inline Complex narrow(std::complex<double> z) { return Complex(float(z.real()), 
 inline std::complex<double> widen(Complex z) { return {double(z.real()), double(z.imag())}; }
 Complex multiply(Complex a, Complex b);
 Complex divide(Complex a, Complex b);
+Complex log1p(Complex z);
 
 }  // namespace lightline::loops::scalar

@@ -305,6 +305,7 @@ class Verifier {
     for (const Repeat::Carry& carry : repeat.carries) {
       LL_DO(define(carry.inner, array(carry.inner).position));
     }
+    if (repeat.condition != none) LL_DO(check_condition(repeat, at));
     LL_DO(block(repeat.body));
     const int64_t count = program_.indices[repeat.counter].extent;
     for (size_t i = 0; i < repeat.carries.size(); ++i) {
@@ -327,6 +328,16 @@ class Verifier {
     }
     for (; order_.size() > outside; order_.pop_back()) defined_[order_.back()] = false;
     for (const ArrayId result : repeat.results) LL_DO(define(result, at));
+    return Ok{};
+  }
+  Status check_condition(const Repeat& repeat, Position at) const {
+    const Array& condition = array(repeat.condition);
+    if (condition.dtype != DType::boolean || !condition.shape.empty())
+      return error(at, ErrorCode::type,
+                   fmt::format("a repeat goes on while a bool[] holds, but '{}' is {}{}", condition.name,
+                               name(condition.dtype), to_string(condition.shape)));
+    if (!repeat.stacked.empty())
+      return error(at, ErrorCode::shape, "a repeat that may end before its last step stacks nothing");
     return Ok{};
   }
   Status same_type(const Array& result, DType dtype, const Shape& shape) const {

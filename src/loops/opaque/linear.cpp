@@ -1,8 +1,11 @@
-// cholesky, solve, triangular_solve and lu on batches of f32 or f64 matrices, computed in f64.
+// cholesky, solve, triangular_solve and lu on batches of f32 or f64 matrices, computed in f64; triangular_solve of c64,
+// too.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <type_traits>
 
 #include "loops/opaque/builtin.h"
 
@@ -10,13 +13,15 @@ namespace lightline::loops::opaque {
 namespace {
 
 // One matrix of a batch, row-major.
-struct Matrix {
+template <class T>
+struct MatrixOf {
   int64_t rows = 0;
   int64_t columns = 0;
-  std::vector<double> values;
-  double& at(int64_t i, int64_t j) { return values[size_t(i * columns + j)]; }
-  double at(int64_t i, int64_t j) const { return values[size_t(i * columns + j)]; }
+  std::vector<T> values;
+  T& at(int64_t i, int64_t j) { return values[size_t(i * columns + j)]; }
+  T at(int64_t i, int64_t j) const { return values[size_t(i * columns + j)]; }
 };
+using Matrix = MatrixOf<double>;
 
 int64_t batch_of(const Shape& shape) {
   int64_t batch = 1;
@@ -24,22 +29,29 @@ int64_t batch_of(const Shape& shape) {
   return batch;
 }
 
-Matrix load(const Tensor& tensor, int64_t batch) {
+template <class T = double>
+MatrixOf<T> load(const Tensor& tensor, int64_t batch) {
   const Shape& shape = tensor.shape();
-  Matrix matrix{shape[shape.size() - 2], shape[shape.size() - 1], {}};
+  MatrixOf<T> matrix{shape[shape.size() - 2], shape[shape.size() - 1], {}};
   const size_t size = size_t(matrix.rows * matrix.columns);
   matrix.values.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    const size_t at = size_t(batch) * size + i;
-    matrix.values[i] = tensor.dtype() == DType::f64 ? tensor.as<double>()[at] : double(tensor.as<float>()[at]);
+    const int64_t at = batch * int64_t(size) + int64_t(i);
+    if constexpr (std::is_same_v<T, double>)
+      matrix.values[i] = tensor.get_f64(at);
+    else
+      matrix.values[i] = tensor.get_c128(at);
   }
   return matrix;
 }
 
-void store(const Matrix& matrix, Tensor& tensor, int64_t batch) {
+template <class T>
+void store(const MatrixOf<T>& matrix, Tensor& tensor, int64_t batch) {
   for (size_t i = 0; i < matrix.values.size(); ++i) {
     const size_t at = size_t(batch) * matrix.values.size() + i;
-    if (tensor.dtype() == DType::f64)
+    if constexpr (!std::is_same_v<T, double>)
+      tensor.as<std::complex<float>>()[at] = std::complex<float>(matrix.values[i]);
+    else if (tensor.dtype() == DType::f64)
       tensor.as<double>()[at] = matrix.values[i];
     else
       tensor.as<float>()[at] = float(matrix.values[i]);
@@ -104,7 +116,8 @@ void factor_with_exchanges(Matrix& a, std::vector<int32_t>& pivots) {
   }
 }
 
-void substitute(const Matrix& a, Matrix& b, bool upper, bool unit) {
+template <class T>
+void substitute(const MatrixOf<T>& a, MatrixOf<T>& b, bool upper, bool unit) {
   const int64_t n = a.rows;
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = upper ? n - 1 - step : step;
@@ -161,11 +174,15 @@ Status run_lu(const Opaque&, const Operands& operands, const Results& results) {
 }
 
 Status run_triangular_solve(const Opaque& statement, const Operands& operands, const Results& results) {
-  for (int64_t batch = 0; batch < batch_of(operands[0]->shape()); ++batch) {
-    Matrix b = load(*operands[1], batch);
-    substitute(load(*operands[0], batch), b, flag(statement, "upper", false), flag(statement, "unit", false));
+  const bool upper = flag(statement, "upper", false), unit = flag(statement, "unit", false);
+  const auto solve = [&]<class T>(int64_t batch) {
+    MatrixOf<T> b = load<T>(*operands[1], batch);
+    substitute(load<T>(*operands[0], batch), b, upper, unit);
     store(b, *results[0], batch);
-  }
+  };
+  const bool is_complex = operands[0]->dtype() == DType::c64;
+  for (int64_t batch = 0; batch < batch_of(operands[0]->shape()); ++batch)
+    is_complex ? solve.operator()<std::complex<double>>(batch) : solve.operator()<double>(batch);
   return Ok{};
 }
 

@@ -266,7 +266,7 @@ std::vector<SymbolicTensor> Lowering::opaque(std::string name, const std::vector
 
 std::vector<SymbolicTensor> Lowering::repeat(
     int64_t count, const std::vector<SymbolicTensor>& init,
-    const std::function<RepeatYield(const Subscript&, const std::vector<SymbolicTensor>&)>& body) {
+    const std::function<RepeatYield(const Subscript&, const std::vector<SymbolicTensor>&)>& body, bool conditional) {
   loops::Repeat repeat;
   std::vector<ArrayId> starts;
   for (const SymbolicTensor& tensor : init) starts.push_back(array_of(tensor));
@@ -279,6 +279,7 @@ std::vector<SymbolicTensor> Lowering::repeat(
     carried.push_back(fresh(init[i].dtype, init[i].shape));
     repeat.carries.push_back({storages_[carried.back().storage].array, starts[i], none});
   }
+  if (conditional) repeat.condition = repeat.carries.at(0).inner;
   std::vector<loops::Statement>* outer = block_;
   block_ = &repeat.body;
   ++repeat_depth_;
@@ -296,7 +297,7 @@ std::vector<SymbolicTensor> Lowering::repeat(
     results.push_back(fresh(tensor.dtype, std::move(shape)));
   }
   for (const SymbolicTensor& tensor : results) repeat.results.push_back(storages_[tensor.storage].array);
-  push({std::move(repeat)});
+  if (!results.empty()) push({std::move(repeat)});  // else nobody sees what it does
   return results;
 }
 

@@ -131,10 +131,12 @@ class Lowering {
   std::vector<SymbolicTensor> opaque(std::string name, const std::vector<SymbolicTensor>& operands,
                                      std::vector<std::pair<std::string, loops::Attribute>> attributes,
                                      const std::vector<TensorType>& results);
-  // Runs `body` `count` times; gives the final carried tensors, then the stacked ones.
+  // Runs `body` `count` times; gives the final carried tensors, then the stacked ones. With `conditional`, it ends
+  // before the first step for which the first carried tensor, a bool[], is false.
   std::vector<SymbolicTensor> repeat(
       int64_t count, const std::vector<SymbolicTensor>& init,
-      const std::function<RepeatYield(const Subscript& step, const std::vector<SymbolicTensor>& carried)>& body);
+      const std::function<RepeatYield(const Subscript& step, const std::vector<SymbolicTensor>& carried)>& body,
+      bool conditional = false);
 
   // ---- views: no statement, no memory ----
   SymbolicTensor view(const SymbolicTensor& base, Shape shape,

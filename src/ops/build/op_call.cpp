@@ -68,6 +68,14 @@ DType result_type(const std::vector<Operand>& operands) {
   return result.value_or(DType::f32);
 }
 
+bool is_number(const Operand& operand, double value) {
+  if (operand.tensor) return false;
+  if (const auto* b = std::get_if<bool>(&operand.scalar)) return double(*b) == value;
+  if (const auto* i = std::get_if<int64_t>(&operand.scalar)) return double(*i) == value;
+  if (const auto* d = std::get_if<double>(&operand.scalar)) return *d == value;
+  return false;
+}
+
 SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result) {
   if (out.shape != result.shape) fail("the tensor given by out= has another shape", ErrorCode::unsupported);
   lowering.write(out, result);

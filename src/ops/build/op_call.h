@@ -19,6 +19,7 @@ struct Operand {
   graph::Argument scalar;  // bool, int64_t, double or complex when there is no tensor
   Shape shape() const { return tensor ? tensor->shape : Shape{}; }
 };
+bool is_number(const Operand& operand, double value);  // a plain number that has this value
 
 enum class Category : uint8_t { boolean, integer, floating, complex };
 Category category(DType dtype);
@@ -28,6 +29,8 @@ Category category(DType dtype);
 DType result_type(const std::vector<Operand>& operands);
 // Integers and bool become f32.
 DType floating_type(DType dtype);
+// That of the parts and magnitudes of complex numbers.
+inline DType real_type(DType dtype) { return dtype == DType::c64 ? DType::f32 : dtype; }
 
 // add(x, y, out=z): z takes the result and is it.
 SymbolicTensor write_out(Lowering& lowering, const SymbolicTensor& out, const SymbolicTensor& result);

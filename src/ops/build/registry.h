@@ -21,6 +21,7 @@ struct Operator {
   std::vector<std::string> aliases;  // further canonical or full source names
   bool returns_list = false;         // a list of results, even of one
   bool augmented = false;            // a += b: writes the tensor a, or gives a new number
+  bool opaque = false;               // always a statement by name, which can not run: only types and bytes are known
 };
 
 class Registry {

@@ -240,14 +240,29 @@ class NodeLowering {
       if (id == graph::no_value || !results[i]) continue;
       const graph::Value& value = graph_.values[id];
       const TensorType found{results[i]->dtype, results[i]->shape};
-      if (value.type && *value.type != found)
+      if (value.type && *value.type != found && !has_spare_dimension(node, *value.type, found))
         fail(fmt::format("result '{}' should be {} but the operator gives {}", value.name, to_string(*value.type),
                          to_string(found)));
-      if (value.strides) results[i] = lowering_.laid_out(*std::move(results[i]), *value.strides);
+      if (value.strides && value.type == found) results[i] = lowering_.laid_out(*std::move(results[i]), *value.strides);
       named.emplace_back(*results[i], value.name);
       values[id] = std::move(results[i]);
     }
     lowering_.name_arrays(first_array, node.name.empty() ? "t" : node.name, named);
+  }
+
+  // PyTorch 2.11 records the last states of a recurrent network with a dimension of 1 too many: ours are taken.
+  bool has_spare_dimension(const graph::Node& node, const TensorType& recorded, const TensorType& found) {
+    const auto without_ones = [](Shape shape) {
+      std::erase(shape, 1);
+      return shape;
+    };
+    const bool recurrent = node.target.starts_with("aten.lstm.") || node.target.starts_with("aten.gru.") ||
+                           node.target.starts_with("aten.rnn_");
+    if (!recurrent || recorded.dtype != found.dtype || without_ones(recorded.shape) != without_ones(found.shape))
+      return false;
+    out_.assumptions.push_back(fmt::format("a result of '{}' ({}) is recorded as {} and taken as {}", node.name,
+                                           node.target, to_string(recorded), to_string(found)));
+    return true;
   }
 
   // Runs the nodes of a body on the given tensors.

@@ -107,7 +107,7 @@ Scalar sign(const ScalarCall& s, const Values& v) {
   }
   if (s.is_unsigned) return select(x == 0.0, integer_literal(x, 0), integer_literal(x, 1));
   const Scalar plain = call(Function::sign, x);
-  return is_integer(x.type) ? plain : select(call(Function::isnan, x), x, plain);
+  return is_integer(x.type) ? plain : select(call(Function::abs, x) > 0.0, plain, x);  // zeros keep theirs
 }
 
 // The order of all bit patterns of floats: NaN of either sign at the ends, -0 before 0.

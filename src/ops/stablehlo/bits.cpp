@@ -16,9 +16,35 @@ Scalar shift_left(const ScalarCall&, const Values& v) { return call(Function::sh
 // An unsigned byte has no sign to extend unless it is taken for a signed one.
 Scalar shift_right_arithmetic(const ScalarCall& s, const Values& v) {
   if (s.operand != DType::u8) return call(Function::shr, v[0], v[1]);
-  return convert(call(Function::shr, convert(v[0], DType::i8), convert(v[1], DType::i8)), DType::u8);
+  const Scalar value = wrapped(convert(v[0], DType::i8), DType::i8, s.width);
+  return convert(call(Function::shr, value, convert(v[1], DType::i8)), DType::u8);
 }
-Scalar shift_right_logical(const ScalarCall&, const Values& v) { return call(Function::ushr, v[0], v[1]); }
+Scalar shift_right_logical(const ScalarCall& s, const Values& v) {
+  const Scalar value = s.width < bits(s.operand) ? wrapped(convert(v[0], DType::u8), DType::u8, s.width) : v[0];
+  return call(Function::ushr, convert(value, s.operand), v[1]);
+}
+
+// The upper half of the product of two 64-bit numbers, from the four products of their halves.
+Scalar upper_half(const Scalar& a, const Scalar& b, bool is_unsigned) {
+  const auto low = [](const Scalar& x) { return call(Function::bitand_, x, whole(x, 0xFFFFFFFF)); };
+  const auto high = [](const Scalar& x) { return call(Function::ushr, x, whole(x, 32)); };
+  const Scalar cross = high(low(a) * low(b)) + high(a) * low(b);  // below 2^64
+  const Scalar other = low(cross) + low(a) * high(b);
+  const Scalar product = high(a) * high(b) + high(cross) + high(other);
+  if (is_unsigned) return product;
+  const auto if_negative = [](const Scalar& x, const Scalar& then) { return select(x < 0.0, then, whole(then, 0)); };
+  return product - if_negative(a, b) - if_negative(b, a);
+}
+
+Scalar multiply_high(const ScalarCall& s, const Values& v) {
+  const bool is_unsigned = s.is_unsigned || s.operand == DType::u8;
+  if (bits(s.operand) == 64) return upper_half(v[0], v[1], is_unsigned);
+  const auto wide = [&](const Scalar& x) {
+    return is_unsigned ? zero_extended(x, s.operand, s.width) : convert(x, DType::i64);
+  };
+  const Scalar product = wide(v[0]) * wide(v[1]);
+  return convert(call(Function::shr, product, whole(product, s.width)), s.operand);
+}
 
 // Bits are counted in i64: pairs, fours, bytes, then the sum of the bytes by one multiplication.
 Scalar ones(Scalar x) {
@@ -33,13 +59,13 @@ Scalar ones(Scalar x) {
 }
 
 Scalar population_count(const ScalarCall& s, const Values& v) {
-  return convert(ones(zero_extended(v[0], s.operand)), s.operand);
+  return convert(ones(zero_extended(v[0], s.operand, s.width)), s.operand);
 }
 
 Scalar leading_zeros(const ScalarCall& s, const Values& v) {
-  Scalar x = zero_extended(v[0], s.operand);
-  for (int by = 1; by < bits(s.operand); by *= 2) x = call(Function::bitor_, x, call(Function::ushr, x, whole(x, by)));
-  return convert(whole(x, bits(s.operand)) - ones(x), s.operand);
+  Scalar x = zero_extended(v[0], s.operand, s.width);
+  for (int by = 1; by < s.width; by *= 2) x = call(Function::bitor_, x, call(Function::ushr, x, whole(x, by)));
+  return convert(whole(x, s.width) - ones(x), s.operand);
 }
 
 Scalar float_from_unsigned(const Scalar& x, DType from, DType to) {
@@ -62,35 +88,42 @@ Scalar converted(const ScalarCall& s, const Values& v) {
   return convert(x, to);
 }
 
-// Rounds to fewer bits of mantissa and exponent; f16, bf16 and f32 have their own conversions.
+// Bits of mantissa and exponent that a dtype has.
+struct Format {
+  int64_t mantissa, exponent;
+};
+Format format_of(DType dtype) {
+  return dtype == DType::f64 ? Format{52, 11} : dtype == DType::f16 ? Format{10, 5} : Format{23, 8};
+}
+
+// To nearest even, in the bits.
+Scalar with_mantissa(const Scalar& x, int64_t drop) {
+  const Scalar raw = call(Function::bits, x);
+  const Scalar odd = call(Function::bitand_, call(Function::ushr, raw, whole(raw, drop)), whole(raw, 1));
+  const Scalar up = raw + (odd + whole(raw, (int64_t(1) << (drop - 1)) - 1));
+  const Scalar cut = call(Function::bitand_, up, whole(raw, -(int64_t(1) << drop)));
+  return select(call(Function::isfinite, x), call(Function::from_bits, cut), x);
+}
+
+// Rounds to fewer bits of mantissa and exponent. A format of fewer bits of exponent has no subnormal numbers: what is
+// too large becomes infinite, what is too small zero.
 Scalar reduced_precision(const ScalarCall& s, const Values& v) {
   const int64_t exponent = s.integer("exponent_bits", 8), mantissa = s.integer("mantissa_bits", 23);
-  Lowering& l = s.lowering;
-  const auto through = [&](DType dtype) { return convert(l.rounded(v[0], dtype), v[0].type); };
-  if (exponent == 8 && mantissa == 7) return through(DType::bf16);
-  if (exponent == 5 && mantissa == 10) return through(DType::f16);
-  if (exponent == 5 && mantissa == 2) return through(DType::f8e5m2);
-  if (exponent == 8 && mantissa == 23 && v[0].type == DType::f64) return through(DType::f32);
-  const int own_mantissa = v[0].type == DType::f64 ? 52 : 23, own_exponent = v[0].type == DType::f64 ? 11 : 8;
-  require(exponent >= 1 && mantissa >= 0 && exponent <= own_exponent, "a reduced precision has no such format");
-  Scalar x = v[0];
-  if (mantissa < own_mantissa) {  // to nearest even, in the bits
-    const Scalar raw = call(Function::bits, x);
-    const int64_t drop = own_mantissa - mantissa;
-    const Scalar odd = call(Function::bitand_, call(Function::ushr, raw, whole(raw, drop)), whole(raw, 1));
-    const Scalar up = raw + (odd + whole(raw, (int64_t(1) << (drop - 1)) - 1));
-    const Scalar cut = call(Function::bitand_, up, whole(raw, -(int64_t(1) << drop)));
-    x = select(call(Function::isfinite, x), call(Function::from_bits, cut), x);
-  }
-  if (exponent < own_exponent) {  // too large becomes infinite, too small becomes zero
-    const int64_t bias = (int64_t(1) << (exponent - 1)) - 1;
-    const Scalar size = call(Function::abs, x);
-    const Scalar limit = call(Function::copysign, number(x, HUGE_VAL), x),
-                 zero = call(Function::copysign, number(x, 0.0), x);
-    const double largest = std::ldexp(2.0 - std::ldexp(1.0, int(-mantissa)), int(bias));
-    x = select(size > largest, limit, select(size < std::ldexp(1.0, int(1 - bias)), zero, x));
-  }
-  return x;
+  const Scalar given = v[0].open ? s.lowering.rounded(v[0], s.operand) : v[0];  // a literal has no bits
+  if (exponent == 8 && mantissa == 7 && given.type == DType::f32 && s.operand != DType::f16)
+    return convert(s.lowering.rounded(given, DType::bf16), given.type);
+  const Format own = format_of(given.type), format = format_of(s.operand);
+  require(exponent >= 1 && mantissa >= 0, "a reduced precision has no such format");
+  Scalar x = mantissa < own.mantissa ? with_mantissa(given, own.mantissa - mantissa) : given;
+  if (mantissa == 0)  // no bits are left that would tell NaN from infinity
+    x = select(call(Function::isnan, x), call(Function::copysign, number(x, HUGE_VAL), x), x);
+  if (exponent >= format.exponent) return x;
+  const int64_t bias = (int64_t(1) << (exponent - 1)) - 1;
+  const Scalar size = call(Function::abs, x);
+  const Scalar limit = call(Function::copysign, number(x, HUGE_VAL), x),
+               zero = call(Function::copysign, number(x, 0.0), x);
+  const double largest = std::ldexp(2.0 - std::ldexp(1.0, int(-mantissa)), int(bias));
+  return select(size > largest, limit, select(size < std::ldexp(1.0, int(1 - bias)), zero, x));
 }
 
 // f16 is computed as f32, whose exponent has 3 bits more (its bias is greater by 112) and whose mantissa has 13 more.
@@ -125,41 +158,51 @@ Scalar f16_of_bits(const Scalar& bits) {
   return select(masked(0x8000) != whole(raw, 0), -size, size);
 }
 
-// The bits of a value in an integer of its own width.
-Scalar bits_as_integer(const Scalar& x, DType dtype) {
-  if (dtype == DType::f16) return bits_of_f16(x);
-  if (dtype == DType::bf16) {
-    const Scalar raw = call(Function::bits, x);
-    return convert(call(Function::ushr, raw, whole(raw, 16)), DType::i16);
-  }
-  return is_float(dtype) ? call(Function::bits, x) : x;
-}
-
 Scalar bitcast(const ScalarCall& s, const Values& v) {
   const DType from = s.operand, to = s.result;
   if (from == to) return v[0];
-  require(bits(from) == bits(to), "a bitcast changes the width of its elements");
-  const auto supported = [](DType d) {
-    return is_integer(d) || d == DType::f32 || d == DType::f64 || d == DType::bf16 || d == DType::f16;
-  };
-  if (!supported(from) || !supported(to)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
-  const Scalar raw = bits_as_integer(v[0], from);
-  if (to == DType::bf16)
-    return call(Function::from_bits,
-                call(Function::shl, convert(raw, DType::i32), whole(convert(raw, DType::i32), 16)));
-  if (to == DType::f16) return f16_of_bits(raw);
-  if (is_float(to)) return call(Function::from_bits, raw);
-  return convert(raw, to);
+  require(s.width == s.result_width, "a bitcast changes the width of its elements");
+  return value_of_bits(bits_of_value(v[0], from), to);
 }
 
 }  // namespace
 
-Scalar zero_extended(Scalar value, DType dtype) {
-  if (value.open || dtype == DType::u8) return convert(value, DType::i64);
-  const Scalar wide = convert(value, DType::i64);
-  const int width = bits(dtype);
-  if (width >= 64) return wide;
+Scalar bits_of_value(const Scalar& value, DType dtype) {
+  if (is_integer(dtype)) return value;
+  const Scalar x = value.open ? value.lowering->rounded(value, dtype) : value;  // a literal has no bits
+  if (dtype == DType::boolean) return convert(x, DType::i8);
+  if (dtype == DType::f16) return bits_of_f16(x);
+  if (dtype == DType::f32 || dtype == DType::f64) return call(Function::bits, x);
+  if (dtype != DType::bf16) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
+  const Scalar raw = call(Function::bits, x);
+  return convert(call(Function::ushr, raw, whole(raw, 16)), DType::i16);
+}
+
+Scalar value_of_bits(const Scalar& raw, DType dtype) {
+  if (is_integer(dtype)) return convert(raw, dtype);
+  if (dtype == DType::boolean) return call(Function::bitand_, raw, whole(raw, 1)) != whole(raw, 0);
+  if (dtype == DType::f16) return f16_of_bits(convert(raw, DType::i16));
+  if (dtype == DType::f64) return call(Function::from_bits, convert(raw, DType::i64));
+  const Scalar word = convert(raw, DType::i32);
+  if (dtype == DType::f32) return call(Function::from_bits, word);
+  if (dtype != DType::bf16) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
+  return call(Function::from_bits, call(Function::shl, word, whole(word, 16)));
+}
+
+Scalar zero_extended(Scalar value, DType dtype, int width) {
+  if (width == 0) width = bits(dtype);
+  const Scalar wide = value.open ? value.lowering->rounded(value, DType::i64) : convert(value, DType::i64);
+  if (width >= 64 || (dtype == DType::u8 && width == 8)) return wide;
   return call(Function::bitand_, wide, whole(wide, (int64_t(1) << width) - 1));
+}
+
+Scalar wrapped(const Scalar& value, DType dtype, int width) {
+  if (width >= bits(dtype)) return value;
+  const Scalar whole_byte = convert(value, dtype);
+  const Scalar low = call(Function::bitand_, whole_byte, whole(whole_byte, (1 << width) - 1));
+  if (dtype == DType::u8) return low;
+  const Scalar sign = whole(whole_byte, 1 << (width - 1));
+  return call(Function::bitxor_, low, sign) - sign;
 }
 
 Scalar unsigned_less(Scalar a, Scalar b) {
@@ -178,6 +221,7 @@ std::vector<ScalarOperator> bit_operators() {
           {"stablehlo.shift_right_logical", "lhs, rhs", shift_right_logical},
           {"stablehlo.popcnt", "operand", population_count},
           {"stablehlo.count_leading_zeros", "operand", leading_zeros},
+          {"chlo.mulhi", "lhs, rhs", multiply_high},
           {"stablehlo.convert", "operand", converted},
           {"stablehlo.reduce_precision", "operand", reduced_precision},
           {"stablehlo.bitcast_convert.same_width", "operand", bitcast}};

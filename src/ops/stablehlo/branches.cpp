@@ -82,9 +82,12 @@ void register_stablehlo_branches(Registry& r) {
   r.add("stablehlo.case", "index", define_case);
   r.add("stablehlo.if", "pred", define_if);
   r.add("stablehlo.map", "inputs", define_map);
-  r.add("stablehlo.rng_bit_generator", "initial_state",
-        [](OpCall& c) { add_opaque_results(c, "random_bits", operands(c)); });
-  r.add("stablehlo.rng", "a, b, shape", [](OpCall& c) { add_opaque_results(c, "random_numbers", operands(c)); });
+  r.add("stablehlo.rng_bit_generator", "initial_state", [](OpCall& c) {
+     add_opaque_results(c, "random_bits", operands(c));
+   }).opaque = true;
+  r.add("stablehlo.rng", "a, b, shape", [](OpCall& c) {
+     add_opaque_results(c, "random_numbers", operands(c));
+   }).opaque = true;
 }
 
 }  // namespace lightline::ops

@@ -14,6 +14,14 @@ namespace {
 using namespace stablehlo;
 using Dims = std::vector<int64_t>;
 
+// Sums of integers of fewer than 8 bits wrap once, at the end.
+SymbolicTensor in_width(OpCall& c, const SymbolicTensor& x) {
+  const int width = int(c.integer("result_width", 0));
+  if (width == 0) return x;
+  Lowering& l = c.lowering();
+  return l.map(x.dtype, x.shape, [&](const Indices& i) { return wrapped(l.read(x, i), x.dtype, width); });
+}
+
 void check_dims(const SymbolicTensor& x, const Dims& dims) {
   for (const int64_t dim : dims) require(dim >= 0 && dim < x.rank(), "a product names a dimension that is not there");
 }
@@ -42,7 +50,7 @@ void product_of(OpCall& c, const SymbolicTensor& a, const SymbolicTensor& b, con
       if (label < 0) out.push_back(label = next++);
   Lowering& l = c.lowering();
   const DType dtype = result_type_of(c).dtype;
-  if (dtype != DType::boolean) return c.add_result(contract(l, dtype, left, right, out));
+  if (dtype != DType::boolean) return c.add_result(in_width(c, contract(l, dtype, left, right, out)));
   left.tensor = l.cast(a, DType::i32);
   right.tensor = l.cast(b, DType::i32);
   const SymbolicTensor count = contract(l, DType::i32, left, right, out);
@@ -205,7 +213,7 @@ void define_convolution(OpCall& c) {
                                       : dilated_convolution(l, type.dtype, x, kernel, w, groups, out);
   Dims back(out_order.size());
   for (size_t i = 0; i < out_order.size(); ++i) back[size_t(wrap_dim(out_order[i], int64_t(back.size())))] = int64_t(i);
-  c.add_result(l.permute(result, back));
+  c.add_result(in_width(c, l.permute(result, back)));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Scalars of StableHLO and CHLO: transcendental functions, real and complex.
 #include <cmath>
-#include <numbers>
 
+#include "ops/library/elementwise/complex_functions.h"
 #include "ops/stablehlo/stablehlo.h"
 
 namespace lightline::ops::stablehlo {
@@ -10,51 +10,32 @@ namespace {
 using Values = std::vector<Scalar>;
 
 bool is_complex(const Scalar& x) { return x.type == DType::c64; }
-Scalar one(const Scalar& like) { return number(like, 1.0); }
 Scalar real(const Scalar& x) { return call(Function::real, x); }
 Scalar imag(const Scalar& x) { return call(Function::imag, x); }
-Scalar make(const Scalar& re, const Scalar& im) { return call(Function::complex_, re, im); }
-Scalar times_i(const Scalar& z) { return make(-imag(z), real(z)); }
-Scalar times_minus_i(const Scalar& z) { return make(imag(z), -real(z)); }
+Scalar make(const Scalar& re, const Scalar& im) { return complex_of(re, im); }
 
 template <Function function>
 Scalar plain(const ScalarCall&, const Values& v) {
   return call(function, v[0]);
 }
-// A function of the reals with a formula for complex numbers.
+// Of the reals, and by a formula of complex numbers.
+template <Function function>
+Scalar by_formula(const ScalarCall&, const Values& v) {
+  return analytic(function, v[0]);
+}
+// With cuts of its own for complex numbers.
 template <Function function, Scalar (*complex)(const Scalar&)>
 Scalar either(const ScalarCall&, const Values& v) {
   return is_complex(v[0]) ? complex(v[0]) : call(function, v[0]);
 }
 
-Scalar complex_expm1(const Scalar& z) {
-  const Scalar half = call(Function::sin, imag(z) * 0.5);
-  const Scalar growth = call(Function::expm1, real(z));
-  return make(growth * call(Function::cos, imag(z)) - half * half * 2.0, (growth + 1.0) * call(Function::sin, imag(z)));
+// On their cuts these are as far above as below: a zero has no sign.
+Scalar without_sign_of_zero(const Scalar& x) { return select(x == 0.0, number(x, 0.0), x); }
+template <Function function>
+Scalar cut_along_reals(const Scalar& z) {
+  return call(function, make(real(z), without_sign_of_zero(imag(z))));
 }
-Scalar complex_log1p(const Scalar& z) {
-  const Scalar x = real(z), y = imag(z);
-  return make(call(Function::log1p, x * (x + 2.0) + y * y) * 0.5, call(Function::atan2, y, x + 1.0));
-}
-Scalar complex_rsqrt(const Scalar& z) { return one(z) / call(Function::sqrt, z); }
-Scalar complex_sigmoid(const Scalar& z) { return one(z) / (call(Function::exp, -z) + one(z)); }
-Scalar complex_cbrt(const Scalar& z) { return call(Function::exp, call(Function::log, z) / number(z, 3.0)); }
-Scalar complex_tan(const Scalar& z) { return times_minus_i(call(Function::tanh, times_i(z))); }
-Scalar complex_sinh(const Scalar& z) { return times_minus_i(call(Function::sin, times_i(z))); }
-Scalar complex_cosh(const Scalar& z) { return call(Function::cos, times_i(z)); }
-Scalar complex_asinh(const Scalar& z) { return call(Function::log, z + call(Function::sqrt, z * z + one(z))); }
-Scalar complex_asin(const Scalar& z) { return times_minus_i(complex_asinh(times_i(z))); }
-Scalar complex_acos(const Scalar& z) {
-  const Scalar asin = complex_asin(z);
-  return make(std::numbers::pi / 2 - real(asin), -imag(asin));
-}
-Scalar complex_acosh(const Scalar& z) {
-  return call(Function::log, z + call(Function::sqrt, z + one(z)) * call(Function::sqrt, z - one(z)));
-}
-Scalar complex_atanh(const Scalar& z) {
-  return (call(Function::log, one(z) + z) - call(Function::log, one(z) - z)) / number(z, 2.0);
-}
-Scalar complex_atan(const Scalar& z) { return times_minus_i(complex_atanh(times_i(z))); }
+Scalar complex_asinh(const Scalar& z) { return call(Function::asinh, make(without_sign_of_zero(real(z)), imag(z))); }
 
 Scalar log_gamma(const ScalarCall&, const Values& v) { return call(Function::lgamma, v[0]); }
 // At zero and below, where the function has poles: not a number.
@@ -109,27 +90,27 @@ Scalar polygamma(const ScalarCall& s, const Values& v) {
 std::vector<ScalarOperator> transcendental_operators() {
   using F = Function;
   return {{"stablehlo.exponential", "operand", plain<F::exp>},
-          {"stablehlo.exponential_minus_one", "operand", either<F::expm1, complex_expm1>},
+          {"stablehlo.exponential_minus_one", "operand", by_formula<F::expm1>},
           {"stablehlo.log", "operand", plain<F::log>},
-          {"stablehlo.log_plus_one", "operand", either<F::log1p, complex_log1p>},
-          {"stablehlo.logistic", "operand", either<F::sigmoid, complex_sigmoid>},
+          {"stablehlo.log_plus_one", "operand", plain<F::log1p>},
+          {"stablehlo.logistic", "operand", by_formula<F::sigmoid>},
           {"stablehlo.tanh", "operand", plain<F::tanh>},
           {"stablehlo.sqrt", "operand", plain<F::sqrt>},
-          {"stablehlo.rsqrt", "operand", either<F::rsqrt, complex_rsqrt>},
-          {"stablehlo.cbrt", "operand", either<F::cbrt, complex_cbrt>},
+          {"stablehlo.rsqrt", "operand", by_formula<F::rsqrt>},
+          {"stablehlo.cbrt", "operand", by_formula<F::cbrt>},
           {"stablehlo.sine", "operand", plain<F::sin>},
           {"stablehlo.cosine", "operand", plain<F::cos>},
-          {"stablehlo.tan", "operand", either<F::tan, complex_tan>},
+          {"stablehlo.tan", "operand", plain<F::tan>},
           {"stablehlo.atan2", "lhs, rhs", atan2},
-          {"chlo.tan", "operand", either<F::tan, complex_tan>},
-          {"chlo.sinh", "operand", either<F::sinh, complex_sinh>},
-          {"chlo.cosh", "operand", either<F::cosh, complex_cosh>},
-          {"chlo.asin", "operand", either<F::asin, complex_asin>},
-          {"chlo.acos", "operand", either<F::acos, complex_acos>},
-          {"chlo.atan", "operand", either<F::atan, complex_atan>},
+          {"chlo.tan", "operand", plain<F::tan>},
+          {"chlo.sinh", "operand", plain<F::sinh>},
+          {"chlo.cosh", "operand", plain<F::cosh>},
+          {"chlo.asin", "operand", either<F::asin, cut_along_reals<F::asin>>},
+          {"chlo.acos", "operand", either<F::acos, cut_along_reals<F::acos>>},
+          {"chlo.atan", "operand", plain<F::atan>},
           {"chlo.asinh", "operand", either<F::asinh, complex_asinh>},
-          {"chlo.acosh", "operand", either<F::acosh, complex_acosh>},
-          {"chlo.atanh", "operand", either<F::atanh, complex_atanh>},
+          {"chlo.acosh", "operand", either<F::acosh, cut_along_reals<F::acosh>>},
+          {"chlo.atanh", "operand", plain<F::atanh>},
           {"chlo.erf", "operand", plain<F::erf>},
           {"chlo.erfc", "operand", plain<F::erfc>},
           {"chlo.erf_inv", "operand", plain<F::erfinv>},

@@ -320,7 +320,8 @@ std::vector<SymbolicTensor> scatter_step_by_step(OpCall& c, const Scatter& s) {
 void define_scatter(OpCall& c) {
   Lowering& l = c.lowering();
   const Scatter s = scatter_of(c);
-  const auto reducer = s.inputs.size() == 1 && captures(c, 0).empty() ? plain_reducer(region(c, 0)) : std::nullopt;
+  std::optional<Reducer> reducer;
+  if (s.inputs.size() == 1 && captures(c, 0).empty()) reducer = recognised(region(c, 0)).reducer;
   if (reducer) {
     return c.add_result(l.scatter(
         *reducer, s.inputs[0], s.updates[0].shape,

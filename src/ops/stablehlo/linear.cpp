@@ -13,7 +13,8 @@ using namespace stablehlo;
 
 void define_fft(OpCall& c) {
   Lowering& l = c.lowering();
-  const SymbolicTensor x = first_operand(c);
+  SymbolicTensor x = first_operand(c);
+  if (x.dtype == DType::f64) x = l.cast(x, DType::f32);  // complex numbers of two f64 are read as two f32
   const std::vector<int64_t> length = c.integers("fft_length");
   require(!length.empty() && int64_t(length.size()) <= x.rank(), "a transform has more dimensions than its tensor");
   std::vector<int64_t> dims;
@@ -22,7 +23,9 @@ void define_fft(OpCall& c) {
   if (type == "FFT") return c.add_result(complex_transform(l, x, dims, Normalisation::none, false));
   if (type == "IFFT") return c.add_result(complex_transform(l, x, dims, Normalisation::by_count, true));
   if (type == "RFFT") return c.add_result(real_transform(l, x, dims, Normalisation::none, true));
-  if (type == "IRFFT") return c.add_result(transform_to_real(l, x, dims, Normalisation::by_count, length.back()));
+  if (type == "IRFFT")
+    return c.add_result(
+        l.cast(transform_to_real(l, x, dims, Normalisation::by_count, length.back()), result_type_of(c).dtype));
   fail(fmt::format("there is no transform '{}'", type), ErrorCode::unsupported);
 }
 
@@ -34,6 +37,8 @@ SymbolicTensor adjoint(Lowering& l, const SymbolicTensor& a, bool conjugates) {
 
 // The executable factors are those of real matrices in f32 and f64.
 bool can_factor(const SymbolicTensor& a) { return a.rank() >= 2 && (a.dtype == DType::f32 || a.dtype == DType::f64); }
+// Those of fewer bits are solved in f32.
+DType solving_type(DType dtype) { return dtype == DType::c64 ? dtype : compute_type(dtype); }
 
 SymbolicTensor cholesky_factor(OpCall& c, const SymbolicTensor& a, bool lower) {
   require_square(a);
@@ -59,10 +64,13 @@ SymbolicTensor triangular(Lowering& l, const SymbolicTensor& a, const SymbolicTe
 void define_triangular_solve(OpCall& c) {
   const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() == 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
-  if (!can_factor(x[0])) return add_opaque_results(c, "triangular_solve", x);
+  Lowering& l = c.lowering();
+  const DType type = solving_type(x[0].dtype);
+  const SymbolicTensor a = l.cast(x[0], type), b = l.cast(x[1], type);
   const std::string how = c.text("transpose_a", "NO_TRANSPOSE");
-  c.add_result(triangular(c.lowering(), x[0], x[1], c.flag("left_side", true), c.flag("lower", true),
-                          c.flag("unit_diagonal", false), how != "NO_TRANSPOSE", how == "ADJOINT"));
+  const SymbolicTensor result = triangular(l, a, b, c.flag("left_side", true), c.flag("lower", true),
+                                           c.flag("unit_diagonal", false), how != "NO_TRANSPOSE", how == "ADJOINT");
+  c.add_result(l.cast(result, x[1].dtype));
 }
 
 // ---- calls by name ----
@@ -99,7 +107,6 @@ void call_elimination(OpCall& c) {
 void call_triangular_solve(OpCall& c) {
   const std::vector<SymbolicTensor> x = operands(c);
   require(x.size() >= 2 && x[0].rank() >= 2 && x[1].rank() >= 2, "a triangular solve takes two matrices");
-  if (!can_factor(x[0])) return add_opaque_results(c, "triangular_solve", x);
   const bool transposed = setting_is(c, "trans_x", 'T') || setting_is(c, "trans_x", 'C');
   c.add_result(triangular(c.lowering(), x[0], x[1], !setting_is(c, "side", 'R'), setting_is(c, "uplo", 'L'),
                           setting_is(c, "diag", 'U'), transposed, setting_is(c, "trans_x", 'C')));
@@ -110,7 +117,7 @@ Definition named(const char* name) {
 }
 
 // LAPACK's name in all four precisions, and that of cuSOLVER.
-void add_call(Registry& r, const std::string& routine, const Definition& define, const std::string& gpu = "") {
+Operator& add_call(Registry& r, const std::string& routine, const Definition& define, const std::string& gpu = "") {
   std::vector<std::string> names;
   for (const char* precision : {"d", "c", "z"})
     names.push_back(fmt::format("stablehlo.custom_call.lapack_{}{}_ffi", precision, routine));
@@ -118,7 +125,7 @@ void add_call(Registry& r, const std::string& routine, const Definition& define,
     names.push_back("stablehlo.custom_call.cusolver_" + gpu + "_ffi");
     names.push_back("stablehlo.custom_call.hipsolver_" + gpu + "_ffi");
   }
-  r.add(fmt::format("stablehlo.custom_call.lapack_s{}_ffi", routine), "", define, std::move(names));
+  return r.add(fmt::format("stablehlo.custom_call.lapack_s{}_ffi", routine), "", define, std::move(names));
 }
 
 }  // namespace
@@ -130,15 +137,15 @@ void register_stablehlo_linear(Registry& r) {
   add_call(r, "potrf", call_cholesky, "potrf");
   add_call(r, "getrf", call_elimination, "getrf");
   add_call(r, "trsm", call_triangular_solve);
-  add_call(r, "gesdd", named("svd"), "gesvd");
-  add_call(r, "gesvd", named("svd"), "gesvdj");
-  add_call(r, "syevd", named("eigh"), "syevd");
-  add_call(r, "heevd", named("eigh"));
-  add_call(r, "geev", named("eig"));
-  add_call(r, "gees", named("schur"));
-  add_call(r, "gehrd", named("hessenberg"));
-  add_call(r, "sytrd", named("tridiagonal"), "sytrd");
-  add_call(r, "gtsv", named("tridiagonal_solve"));
+  add_call(r, "gesdd", named("svd"), "gesvd").opaque = true;
+  add_call(r, "gesvd", named("svd"), "gesvdj").opaque = true;
+  add_call(r, "syevd", named("eigh"), "syevd").opaque = true;
+  add_call(r, "heevd", named("eigh")).opaque = true;
+  add_call(r, "geev", named("eig")).opaque = true;
+  add_call(r, "gees", named("schur")).opaque = true;
+  add_call(r, "gehrd", named("hessenberg")).opaque = true;
+  add_call(r, "sytrd", named("tridiagonal"), "sytrd").opaque = true;
+  add_call(r, "gtsv", named("tridiagonal_solve")).opaque = true;
 }
 
 }  // namespace lightline::ops

@@ -1,4 +1,5 @@
-// StableHLO: while. A loop whose steps can be counted before it runs is a repeat; one that depends on data is opaque.
+// StableHLO: while. A loop whose steps can be counted before it runs is a repeat of so many steps; any other one goes
+// on while its condition holds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -282,12 +283,38 @@ class Loop {
     });
   }
 
+  // Whether it goes on is carried beside what it carries.
   void data_dependent() {
-    std::vector<SymbolicTensor> all = init_;
-    all.insert(all.end(), body_captures_.begin(), body_captures_.end());
-    call_.assumptions.push_back("a while loop ends when its data say so; it is opaque, and its work is not counted");
-    add_opaque_results(call_, "while", all);
+    const auto goes_on = [&](std::vector<SymbolicTensor> values) {
+      values.insert(values.end(), condition_captures_.begin(), condition_captures_.end());
+      return call_.lower_graph(condition_, values)[0];
+    };
+    std::vector<size_t> carried;
+    std::vector<SymbolicTensor> start{goes_on(init_)};
+    require(start[0].dtype == DType::boolean && start[0].shape.empty(), "the condition of a while is one truth value");
+    for (size_t i = 0; i < init_.size(); ++i)
+      if (!invariant_[i]) carried.push_back(i);
+    for (const size_t i : carried) start.push_back(init_[i]);
+    const auto step = [&](const Subscript&, const std::vector<SymbolicTensor>& now) {
+      std::vector<SymbolicTensor> inputs = init_;
+      for (size_t k = 0; k < carried.size(); ++k) inputs[carried[k]] = now[k + 1];
+      inputs.insert(inputs.end(), body_captures_.begin(), body_captures_.end());
+      const std::vector<SymbolicTensor> outputs = call_.lower_graph(body_, inputs);
+      std::vector<SymbolicTensor> values = init_;
+      for (const size_t i : carried) values[i] = checked(i, outputs[i]);
+      RepeatYield yield;
+      yield.next.push_back(goes_on(values));
+      for (const size_t i : carried) yield.next.push_back(values[i]);
+      return yield;
+    };
+    const auto results = l_.repeat(most_steps, start, step, true);
+    call_.assumptions.push_back("a while loop ends when its data say so: the work of its steps is not counted");
+    std::vector<SymbolicTensor> finals = init_;
+    for (size_t k = 0; k < carried.size(); ++k) finals[carried[k]] = results[k + 1];
+    for (const SymbolicTensor& tensor : finals) call_.add_result(tensor);
   }
+
+  static constexpr int64_t most_steps = INT32_MAX;  // of a loop that ends by its data: more would not come to an end
 
   OpCall& call_;
   Lowering& l_;

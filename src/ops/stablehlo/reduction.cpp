@@ -113,7 +113,7 @@ std::vector<SymbolicTensor> step_by_step(Lowering& l, const Reduction& r, const 
 bool reduce_positions(OpCall& c, const Reduction& r, const Dims& dims) {
   Lowering& l = c.lowering();
   const KeptExtreme pick =
-      r.inputs.size() == 2 && r.captured.empty() && dims.size() == 1 ? kept_extreme(r.body) : KeptExtreme::none;
+      r.inputs.size() == 2 && r.captured.empty() && dims.size() == 1 ? recognised(r.body).extreme : KeptExtreme::none;
   const Formula* positions = pick == KeptExtreme::none ? nullptr : l.formula_of(r.inputs[1]);
   if (!positions || r.inputs[1].view != loops::none || positions->iota != dims[0]) return false;
   const SymbolicTensor& x = r.inputs[0];
@@ -137,7 +137,7 @@ void define_reduce(OpCall& c) {
   const Reduction r = reduction_of(c);
   const Dims dims = c.integers("dimensions", Dims{});
   const ReducedDims along = reduced_dims(r.inputs[0].shape, dims);
-  const auto reducer = r.captured.empty() ? plain_reducer(r.body) : std::nullopt;
+  const auto reducer = r.captured.empty() ? recognised(r.body).reducer : std::nullopt;
   if (r.inputs.size() == 1 && reducer && *reducer != Reducer::set) {
     const SymbolicTensor& x = r.inputs[0];
     const SymbolicTensor reduced =
@@ -253,7 +253,7 @@ void define_reduce_window(OpCall& c) {
   const Windows w = windows_of(c, x.shape.size());
   const Shape shape = result_type_of(c).shape;
   require(shape.size() == x.shape.size(), "the result of a reduction over windows has another rank than its operand");
-  const auto reducer = r.captured.empty() ? plain_reducer(r.body) : std::nullopt;
+  const auto reducer = r.captured.empty() ? recognised(r.body).reducer : std::nullopt;
   if (r.inputs.size() == 1 && reducer && *reducer != Reducer::set) {
     const auto running = running_of(w, x.shape);
     if (running && x.dtype != DType::c64)
@@ -290,17 +290,14 @@ void define_select_and_scatter(OpCall& c) {
   const std::vector<SymbolicTensor> all = operands(c);
   require(all.size() == 3 && all[0].rank() == all[1].rank() && all[2].shape.empty(),
           "select_and_scatter takes a tensor, a source and an initial value");
-  const SymbolicTensor &x = all[0], &source = all[1], &init = all[2];
-  const graph::Graph& select_body = region(c, 0);
-  const auto reducer = plain_reducer(region(c, 1));
-  std::string direction;
-  if (select_body.nodes.size() == 1 && select_body.inputs.size() == 2 &&
-      select_body.nodes[0].target == "stablehlo.compare")
-    if (const auto* text = std::get_if<std::string>(node_argument(select_body.nodes[0], "comparison_direction")))
-      direction = *text;
-  if (!reducer || (direction != "GE" && direction != "LE") || x.dtype == DType::boolean || x.dtype == DType::c64)
+  const SymbolicTensor& source = all[1];
+  const SymbolicTensor& init = all[2];
+  const SymbolicTensor x = all[0].dtype == DType::boolean ? l.cast(all[0], DType::i8) : all[0];  // ordered
+  const auto reducer = recognised(region(c, 1)).reducer;
+  const KeptExtreme selected = captures(c, 0).empty() ? recognised(region(c, 0)).selected : KeptExtreme::none;
+  if (!reducer || selected == KeptExtreme::none || x.dtype == DType::c64)
     fail("select_and_scatter selects in a way that has no definition", ErrorCode::unsupported);
-  const bool greatest = direction == "GE";
+  const bool greatest = selected == KeptExtreme::greatest;
   const Windows w = windows_of(c, x.shape.size());
   const Literal fill = neutral(greatest ? Reducer::max : Reducer::min, x.dtype);
   const SymbolicTensor chosen = l.reduce(

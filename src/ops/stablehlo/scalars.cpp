@@ -36,7 +36,7 @@ int64_t ScalarCall::integer(std::string_view name, int64_t fallback) const {
 const std::vector<ScalarOperator>& scalar_operators() {
   static const std::vector<ScalarOperator> all = [] {
     std::vector<ScalarOperator> list = arithmetic_operators();
-    for (const auto& more : {bit_operators(), transcendental_operators()})
+    for (const auto& more : {bit_operators(), transcendental_operators(), special_operators()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
@@ -61,7 +61,8 @@ void require_arity(const ScalarOperator& op, size_t operands) {
 Scalar apply(const ScalarOperator& op, const ScalarCall& scalar, const std::vector<Scalar>& values) {
   require_arity(op, values.size());
   try {
-    return op.function(scalar, values);
+    const Scalar result = op.function(scalar, values);
+    return is_integer(scalar.result) ? wrapped(result, scalar.result, scalar.result_width) : result;
   } catch (OpError& error) {
     if (error.code == ErrorCode::internal) error.code = ErrorCode::type;  // foreign operands that do not fit each other
     throw;
@@ -83,6 +84,8 @@ ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph:
   }
   scalar.is_unsigned = node_argument(node, "unsigned") != nullptr;
   scalar.result_unsigned = node_argument(node, "result_unsigned") != nullptr;
+  scalar.width = int(scalar.integer("width", bits(scalar.operand)));
+  scalar.result_width = int(scalar.integer("result_width", bits(scalar.result)));
   return scalar;
 }
 
@@ -150,10 +153,11 @@ namespace {
 
 constexpr int heaviest_formula = 24;
 
-bool in_range(Interval range, DType dtype) {
-  if (bits(dtype) >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
+bool in_range(Interval range, DType dtype, int width) {
+  if (width >= 64) return range.low > INT64_MIN / 4 && range.high < INT64_MAX / 4;
   const IntegerLimits limits = integer_limits(dtype);
-  return range.low >= limits.least && range.high <= limits.greatest;
+  const int unused = bits(dtype) - width;
+  return range.low >= (limits.least >> unused) && range.high <= (limits.greatest >> unused);
 }
 
 // Integers that a subscript can express stay subscripts, as long as nothing wraps around.
@@ -193,7 +197,7 @@ std::optional<Subscript> subscript(Lowering& l, const ScalarCall& s, const std::
     }
     if (chosen) result = *chosen;
   }
-  if (!result || !in_range(l.algebra().range(result->sum), s.result)) return std::nullopt;
+  if (!result || !in_range(l.algebra().range(result->sum), s.result, s.result_width)) return std::nullopt;
   const bool is_unsigned = s.is_unsigned || s.result_unsigned;
   if (is_unsigned && l.algebra().range(result->sum).low < 0) return std::nullopt;
   return result;
@@ -255,7 +259,8 @@ void define_scalar(OpCall& c, const ScalarOperator& op) {
     const SymbolicTensor& chosen = predicate && predicate->integer != 0 ? x[1] : x[2];
     if (predicate && chosen.shape == type.shape) return c.add_result(chosen);
   }
-  if (s.node.target == "stablehlo.convert" && s.operand == s.result && s.is_unsigned == s.result_unsigned)
+  if (s.node.target == "stablehlo.convert" && s.operand == s.result && s.is_unsigned == s.result_unsigned &&
+      s.width <= s.result_width)
     return c.add_result(x[0]);
   int weight = 1;
   for (const SymbolicTensor& tensor : x) {

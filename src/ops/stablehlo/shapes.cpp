@@ -61,20 +61,28 @@ void define_constant(OpCall& c) {
   c.add_result(result);
 }
 
+// Bits of the elements of the first operand or of the result.
+int width_of(const OpCall& c, const char* name, DType dtype) {
+  return dtype == DType::boolean ? 1 : int(c.integer(name, bits(dtype)));
+}
+
 void define_iota(OpCall& c) {
   Lowering& l = c.lowering();
   const TensorType type = result_type_of(c);
   const int64_t dim = c.integer("iota_dimension");
   require(dim >= 0 && dim < int64_t(type.shape.size()), "the iota runs along a dimension that is not there");
-  const SymbolicTensor result =
-      l.map(type.dtype, type.shape, [&](const Indices& i) { return convert(value(i[size_t(dim)]), type.dtype); });
+  const int width = width_of(c, "result_width", type.dtype);
+  const auto place = [dim, width, dtype = type.dtype](const Indices& i) {
+    const Scalar number = convert(value(i[size_t(dim)]), dtype);
+    return is_integer(dtype) ? wrapped(number, dtype, width) : number;
+  };
+  const SymbolicTensor result = l.map(type.dtype, type.shape, place);
   const int64_t extent = type.shape[size_t(dim)];
-  const bool fits =
-      is_integer(type.dtype) && (bits(type.dtype) >= 32 || extent <= int64_t(1) << (bits(type.dtype) - 1));
+  const bool fits = is_integer(type.dtype) && (width >= 32 || extent <= int64_t(1) << (width - 1));
   Formula formula;
   formula.iota = dim;
   if (fits) formula.index = [dim](const Indices& i) -> std::optional<Subscript> { return i[size_t(dim)]; };
-  formula.value = [dim, dtype = type.dtype](const Indices& i) { return convert(value(i[size_t(dim)]), dtype); };
+  formula.value = place;
   if (fits || is_float(type.dtype)) l.know(result, std::move(formula));
   c.add_result(result);
 }
@@ -211,17 +219,6 @@ void define_pad(OpCall& c) {
 
 // ---- bits ----
 
-Scalar raw_bits(const Scalar& value, DType dtype) {
-  if (dtype == DType::f32 || dtype == DType::f64) return call(Function::bits, value);
-  if (!is_integer(dtype)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
-  return value;
-}
-Scalar from_raw(const Scalar& raw, DType dtype) {
-  if (dtype == DType::f32) return call(Function::from_bits, convert(raw, DType::i32));
-  if (dtype == DType::f64) return call(Function::from_bits, convert(raw, DType::i64));
-  if (!is_integer(dtype)) fail("a bitcast of this type has no definition", ErrorCode::unsupported);
-  return convert(raw, dtype);
-}
 Scalar amount(const Scalar& like, int64_t value) {
   return {like.lowering, like.lowering->literal(Literal::of(value)).id, like.type, true};
 }
@@ -231,7 +228,7 @@ void define_bitcast(OpCall& c) {
   Lowering& l = c.lowering();
   const SymbolicTensor x = first_operand(c);
   const TensorType type = result_type_of(c);
-  const int from = bits(x.dtype), to = bits(type.dtype);
+  const int from = width_of(c, "width", x.dtype), to = width_of(c, "result_width", type.dtype);
   if (from == to) {
     const ScalarOperator& op = *scalar_operator("stablehlo.bitcast_convert.same_width");
     const ScalarCall scalar = scalar_of(l, c.graph(), c.node());
@@ -245,19 +242,20 @@ void define_bitcast(OpCall& c) {
   require(longer == (from > to ? type.shape : x.shape), "a bitcast changes the size of its tensor");
   c.add_result(l.map(type.dtype, type.shape, [&](const Indices& i) {
     if (from > to) {
-      const Scalar raw = raw_bits(l.read(x, {i.begin(), i.end() - 1}), x.dtype);
+      const Scalar raw = bits_of_value(l.read(x, {i.begin(), i.end() - 1}), x.dtype);
       const Scalar by = convert(value(i.back() * to), raw.type);
-      return from_raw(call(Function::ushr, raw, by), type.dtype);
+      const Scalar part = value_of_bits(call(Function::ushr, raw, by), type.dtype);
+      return is_integer(type.dtype) ? wrapped(part, type.dtype, to) : part;
     }
     std::optional<Scalar> whole;
     for (int64_t k = 0; k < to / from; ++k) {
       Indices at = i;
       at.push_back(l.constant_index(k));
-      const Scalar part = zero_extended(raw_bits(l.read(x, at), x.dtype), x.dtype);
+      const Scalar part = zero_extended(bits_of_value(l.read(x, at), x.dtype), x.dtype, from);
       const Scalar placed = k == 0 ? part : call(Function::shl, part, amount(part, k * from));
       whole = whole ? call(Function::bitor_, *whole, placed) : placed;
     }
-    return from_raw(*whole, type.dtype);
+    return value_of_bits(*whole, type.dtype);
   }));
 }
 

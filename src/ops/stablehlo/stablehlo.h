@@ -2,7 +2,8 @@
 //
 // Elementwise operators are functions of scalars, so that the same definition serves tensors and the bodies of
 // reductions, scatters and sorts. ui16, ui32 and ui64 live in the bits of the signed type of the same width; a node
-// whose first operand is one of them has the argument "unsigned", one whose result is one "result_unsigned".
+// whose first operand is one of them has the argument "unsigned", one whose result is one "result_unsigned". Integers of
+// fewer than 8 bits live in i8 or u8, whose values they keep: "width" and "result_width" say how many bits they have.
 //
 // Room ops/stablehlo: the operators of StableHLO, where the library's own do not serve.
 // May use: base, graph, loops/ir, ops/build, ops/library.
@@ -43,6 +44,8 @@ struct ScalarCall {
   DType result;
   bool is_unsigned = false;
   bool result_unsigned = false;
+  int width = 0;  // bits of the first operand
+  int result_width = 0;
 
   std::string_view text(std::string_view name) const;  // of an attribute, or ""
   int64_t integer(std::string_view name, int64_t fallback) const;
@@ -64,9 +67,15 @@ ScalarCall scalar_of(Lowering& lowering, const graph::Graph& graph, const graph:
 std::vector<ScalarOperator> arithmetic_operators();
 std::vector<ScalarOperator> bit_operators();
 std::vector<ScalarOperator> transcendental_operators();
+std::vector<ScalarOperator> special_operators();
 
-// The value that zero extension gives, in i64; of ui64: the bits.
-Scalar zero_extended(Scalar value, DType dtype);
+// The value that zero extension gives, in i64; of ui64: the bits. `width`: of fewer bits than the dtype has.
+Scalar zero_extended(Scalar value, DType dtype, int width = 0);
+// The bits of a value in an integer of its own width, and the value that the low bits of an integer stand for.
+Scalar bits_of_value(const Scalar& x, DType dtype);
+Scalar value_of_bits(const Scalar& raw, DType dtype);
+// The value that the low bits of an i8 or u8 have.
+Scalar wrapped(const Scalar& value, DType dtype, int width);
 Scalar unsigned_less(Scalar a, Scalar b);
 
 // ---- calls ----
@@ -102,12 +111,26 @@ struct StackedUpdate {
 // scalars too.
 Scalar evaluate(Lowering& lowering, const graph::Graph& body, std::vector<Scalar> inputs,
                 const std::vector<SymbolicTensor>& captured, size_t result);
-// A body (accumulated, element) -> accumulated that is one of the reducers.
-std::optional<Reducer> plain_reducer(const graph::Graph& body);
+// What a body without captures is, as far as it is one of these.
 enum class KeptExtreme : uint8_t { none, greatest, least };
-// A body (value, position, other value, other position) that keeps the greatest or least value, the first one of
-// equals, and NaN above all.
-KeptExtreme kept_extreme(const graph::Graph& body);
+struct SortKey {
+  enum class Part : uint8_t { whole, real, imag };
+  size_t operand = 0;
+  Part part = Part::whole;
+  bool descending = false;
+  bool is_unsigned = false;
+  bool total = false;  // by the bits of floats
+};
+struct BodyKind {
+  std::optional<Reducer> reducer;  // (accumulated, element) -> accumulated
+  // (value, position, other value, other position) -> those of the greatest or least value, the first one of equals,
+  // and NaN above all
+  KeptExtreme extreme = KeptExtreme::none;
+  KeptExtreme selected = KeptExtreme::none;  // (a, b) -> whether a is kept
+  // (left 0, right 0, left 1, right 1, ...) -> whether the left ones come first: by one key after the other
+  std::optional<std::vector<SortKey>> keys;
+};
+BodyKind recognised(const graph::Graph& body);
 
 // A literal of the dtype, from the reals or integers of a constant.
 Scalar literal_of(Lowering& lowering, DType dtype, double real, int64_t integer);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/file.h"
 #include "frontend/load/load.h"
 #include "fuzz/entries.h"
@@ -25,6 +27,13 @@ Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values
   Tensor result(dtype, shape);
   for (size_t i = 0; i < values.size(); ++i) result.set_f64(int64_t(i), values[i]);
   return result;
+}
+
+template <class... Tensors>
+std::vector<Tensor> all(Tensors... tensors) {
+  std::vector<Tensor> list;
+  (list.push_back(std::move(tensors)), ...);
+  return list;
 }
 
 // Parses, lowers and interprets; gives the first result.
@@ -194,7 +203,7 @@ TEST(StableHlo, CountedLoopsRepeat) {
   EXPECT_THAT(loops, ::testing::Not(HasSubstr("scatter")));  // and the results are stacked
 }
 
-TEST(StableHlo, LoopsThatDependOnDataAreOpaque) {
+TEST(StableHlo, LoopsThatDependOnDataGoOnWhileTheirConditionHolds) {
   const std::string text = function("%x: tensor<f32>", "tensor<f32>", R"(
     %0 = stablehlo.while(%a = %x) : tensor<f32>
     cond {
@@ -206,7 +215,86 @@ TEST(StableHlo, LoopsThatDependOnDataAreOpaque) {
       stablehlo.return %1 : tensor<f32>
     }
     return %0 : tensor<f32>)");
-  EXPECT_THAT(loops_of(text), HasSubstr("opaque while("));
+  EXPECT_THAT(loops_of(text), HasSubstr(") while "));
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {}, {0.75}))), ElementsAre(12));
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {}, {9.5}))), ElementsAre(9.5));
+}
+
+TEST(StableHlo, LoopsThatOnlyCountLeaveNothing) {
+  const std::string text = function("%x: tensor<2xi32>", "tensor<2xi32>", R"(
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0 = stablehlo.while(%i = %c) : tensor<i32>
+    cond {
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }
+    %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %3 = stablehlo.add %2, %x : tensor<2xi32>
+    return %3 : tensor<2xi32>)");
+  EXPECT_THAT(loops_of(text), ::testing::Not(HasSubstr("repeat")));
+  EXPECT_THAT(run(text, all(tensor(DType::i32, {2}, {4, -3}))), ElementsAre(7, 0));
+}
+
+TEST(StableHlo, IntegersOfFourBitsWrap) {
+  const std::string text = function("%x: tensor<3xi4>, %y: tensor<3xui4>", "(tensor<3xi4>, tensor<3xui4>)", R"(
+    %c = stablehlo.constant dense<5> : tensor<3xi4>
+    %d = stablehlo.constant dense<3> : tensor<3xui4>
+    %0 = stablehlo.add %x, %c : tensor<3xi4>
+    %1 = stablehlo.multiply %y, %d : tensor<3xui4>
+    %2 = stablehlo.convert %1 : (tensor<3xui4>) -> tensor<3xi4>
+    %3 = stablehlo.multiply %2, %0 : tensor<3xi4>
+    return %3, %1 : tensor<3xi4>, tensor<3xui4>)");
+  // 7 + 5 is -4, -8 + 5 is -3, 2 + 5 is 7; 45 is 13 or -3, 18 is 2, 3 is 3; -3 * -4, 2 * -3, 3 * 7 wrap again.
+  EXPECT_THAT(run(text, all(tensor(DType::i8, {3}, {7, -8, 2}), tensor(DType::u8, {3}, {15, 6, 1}))),
+              ElementsAre(-4, -6, 5));
+}
+
+TEST(StableHlo, BitsOfFourAreCounted) {
+  const auto counted = [&](const std::string& name) {
+    const std::string text =
+        function("%x: tensor<4xi4>", "tensor<4xi4>",
+                 "    %0 = stablehlo." + name + " %x : tensor<4xi4>\n    return %0 : tensor<4xi4>");
+    return run(text, all(tensor(DType::i8, {4}, {-1, -8, 0, 5})));
+  };
+  EXPECT_THAT(counted("popcnt"), ElementsAre(4, 1, 0, 2));
+  EXPECT_THAT(counted("count_leading_zeros"), ElementsAre(0, 0, 4, 1));
+}
+
+TEST(StableHlo, ComparatorsOfAllBitsTellZerosAndNaNsApart) {
+  const std::string text = function("%x: tensor<5xf32>", "tensor<5xf32>", R"(
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<5xf32>) -> tensor<5xf32>
+    %c = stablehlo.constant dense<1.0> : tensor<5xf32>
+    %2 = stablehlo.divide %c, %0 : tensor<5xf32>
+    return %2 : tensor<5xf32>)");
+  EXPECT_THAT(loops_of(text), HasSubstr("total = true"));
+  const double infinity = HUGE_VAL;
+  EXPECT_THAT(run(text, all(tensor(DType::f32, {5}, {2, 0.0, -0.0, -4, 0.5}))),
+              ElementsAre(-0.25, -infinity, infinity, 2, 0.5));
+}
+
+// A comparator may put anything in the place of its zeros; only what makes them alike is an order of the values.
+TEST(StableHlo, ComparatorsThatChangeTheirValuesAreNoOrders) {
+  const std::string text = function("%x: tensor<3xf32>", "tensor<3xf32>", R"(
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %c = stablehlo.constant dense<7.0> : tensor<f32>
+      %1 = stablehlo.compare EQ, %a, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.select %1, %c, %a : tensor<i1>, tensor<f32>
+      %3 = stablehlo.compare LT, %2, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    }) : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>)");
+  EXPECT_THAT(loops_of(text), HasSubstr("opaque sort_by_comparator"));
 }
 
 TEST(StableHlo, MasksShowTheirStructure) {

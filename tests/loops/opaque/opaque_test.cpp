@@ -202,7 +202,7 @@ TEST(Opaque, RefusesWrongUses) {
       {"v: f32[2, 8] = opaque sort(x)",
        "usage: sort gives 2 results, not 1 (declare the values and their i64 positions)"},
       {"(v: f32[2, 8], i: i64[2, 8]) = opaque sort(x, axis = 1)",
-       "name: sort has no attribute 'axis' (it has dim, descending)"},
+       "name: sort has no attribute 'axis' (it has dim, descending, total)"},
       {"x2: f32[3, 2] = opaque solve(a, b, upper = true)", "name: solve has no attribute 'upper' (it has none)"},
       {"(v: f32[2, 8], i: i64[2, 8]) = opaque sort(x, dim = true)", "type: attribute 'dim' of sort is not an integer"},
       {"(v: f32[2, 8], i: i64[2, 8]) = opaque sort(x, descending = 1)",

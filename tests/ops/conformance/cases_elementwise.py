@@ -43,11 +43,9 @@ def functions(suite: Suite) -> None:
     suite.case("aten.frac", T(4, 5, special=True), dtypes=FLOATS)
     suite.case("aten.polygamma", 0, T(4, 5, low=0.2, high=5), dtypes=(F32, F64))
     suite.case("aten.polygamma", 1, T(4, 5, low=-3, high=5), dtypes=(F32, F64), tolerance={F32: (1e-3, 1e-3)})
-    suite.case("aten.polygamma", 2, T(4, 5), runs=False)
     suite.case("aten.mvlgamma", T(4, 5, low=3, high=9), 4, dtypes=(F32, F64))
     suite.case("aten.logit", T(4, 5, low=0.01, high=0.99), dtypes=FLOATS)
     suite.case("aten.logit", T(4, 5, low=-0.2, high=1.2), 0.05, dtypes=FLOATS)
-    suite.case("aten.i0", T(4, 5), runs=False)
     for name in ("abs", "neg", "sign", "sgn", "square", "absolute", "negative", "positive"):
         suite.case(f"aten.{name}", T(4, 5, special=True), dtypes=(*NUMBERS, I8))
     suite.case("aten.sign", T(4, 5), dtypes=(BOOL,))
@@ -100,7 +98,6 @@ def arithmetic(suite: Suite) -> None:
     suite.case("aten.logaddexp", T(3, 5, special=True), T(5), dtypes=FLOATS)
     suite.case("aten.logaddexp2", T(3, 5), T(5), dtypes=FLOATS)
     suite.case("aten.logaddexp", T(2, values=[float("inf"), -float("inf")]), T(2, values=[float("inf"), -float("inf")]))
-    suite.case("aten.gcd", T(3, dtype=I64), T(3, dtype=I64), runs=False)
 
 
 def division(suite: Suite) -> None:

@@ -147,7 +147,6 @@ def statistics(suite: Suite) -> None:
 
 def opaque(suite: Suite) -> None:
     for name in (
-        "linalg_qr",
         "linalg_svd",
         "_linalg_svd",
         "linalg_eigh",
@@ -156,8 +155,6 @@ def opaque(suite: Suite) -> None:
         "linalg_eigvals",
         "linalg_svdvals",
         "linalg_matrix_exp",
-        "geqrf",
     ):
         suite.case(f"aten.{name}", positive(3, 3), runs=False)
     suite.case("aten.linalg_lstsq", T(4, 3), T(4, 2), runs=False)
-    suite.case("aten.linalg_householder_product", T(4, 3), T(3), runs=False)

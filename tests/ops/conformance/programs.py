@@ -213,6 +213,8 @@ def exported(
     state = {**exported.state_dict, **exported.constants}
     given = []
     for spec in exported.graph_signature.input_specs:
+        if spec.kind.name == "TOKEN":
+            continue
         is_user = spec.kind is torch.export.graph_signature.InputKind.USER_INPUT
         is_buffer = spec.kind is torch.export.graph_signature.InputKind.BUFFER and spec.persistent is not None
         if is_user:
@@ -225,6 +227,8 @@ def exported(
         results = iter([_as_tensor(leaf) for leaf in leaves if leaf is not None])
     expected: list[torch.Tensor | None] = []
     for spec in exported.graph_signature.output_specs:
+        if spec.kind.name == "TOKEN":
+            continue
         if spec.kind.name == "USER_INPUT_MUTATION":
             expected.append(users[user_names.index(spec.target)])
         elif spec.kind.name == "BUFFER_MUTATION":

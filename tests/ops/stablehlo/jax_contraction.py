@@ -191,6 +191,9 @@ def solvers(suite: Suite) -> None:
             )
     suite.call("lax.linalg.triangular_solve", matrix, X(3, 4), left_side=False, lower=True, tolerance=LOOSE)
     suite.call("lax.linalg.triangular_solve", matrix, X(4, 3), left_side=True, unit_diagonal=True, tolerance=LOOSE)
+    shifted = X(3, 3, values=(3, 0.5, -1j, 1 + 1j, 2 - 1j, 0.25, -0.5j, 1, 2j))
+    for flags in ({"lower": True}, {"transpose_a": True}, {"transpose_a": True, "conjugate_a": True}):
+        suite.call("lax.linalg.triangular_solve", shifted, X(3, 2), left_side=True, dtypes=(C64,), **flags)
     suite.call("lax.linalg.cholesky", matrix, tolerance=LOOSE)
     suite.call("jsp.linalg.lu_factor", matrix, tolerance=LOOSE)
     suite.call("jsp.linalg.lu_solve", (matrix, X(4, dtype=I32, values=[0, 1, 2, 3])), X(4, 2), tolerance=LOOSE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -34,10 +36,35 @@ def loops(suite: Suite) -> None:
         "while_data",
         lambda x: lax.while_loop(lambda v: jnp.sum(v) > 1, lambda v: v * 0.5, x),
         X(4, low=1, high=2),
-        runs=False,
     )
+    never = partial(lax.while_loop, lambda v: jnp.sum(v) > 1e9, lambda v: v * 0.5)
+    suite.program("while_never", lambda x: never(x) + 1, X(4))
+    suite.program("while_rows", jax.vmap(collatz), X(6, dtype=I32, low=1, high=30))
+    suite.program("while_nested", while_nested, X(4, low=1, high=2), dtypes=(F32, F64))
+    suite.program("conjugate_gradient", solve_by_gradients, X(4, 4, symmetric=True), X(4), tolerance=(1e-3, 1e-3))
     suite.program("while_batched", jax.vmap(lambda x: lax.fori_loop(0, 3, lambda i, v: v * v - 0.5, x)), X(3, 4))
     suite.call("lax.fori_loop", 0, 5, lambda i, v: jnp.sin(v) + i, X(4), dtypes=(F32,))
+
+
+def collatz(n: jax.Array) -> list[jax.Array]:
+    def step(state: list[jax.Array]) -> list[jax.Array]:
+        n, steps, last = state
+        return [jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1, n]
+
+    return lax.while_loop(lambda state: state[0] != 1, step, [n, jnp.int32(0), jnp.int32(-1)])
+
+
+# The carried arrays change places, and one loop ends inside another.
+def while_nested(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def halve(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        a, b = state
+        return b, lax.while_loop(lambda v: jnp.max(v) > 0.5 * jnp.max(b), lambda v: v * 0.75, a)
+
+    return lax.while_loop(lambda state: jnp.max(state[0]) > 0.1, halve, (x, x * 0.9))
+
+
+def solve_by_gradients(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jax.scipy.sparse.linalg.cg(lambda v: a @ v, b, tol=1e-6)[0]
 
 
 def nested(x: jax.Array) -> jax.Array:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jax_suite import (
     ALL,
     BF16,
     BOOL,
     C64,
+    F16,
     F32,
     F64,
     FLOATS,
@@ -24,6 +31,7 @@ from jax_suite import (
     X,
 )
 
+INF, NAN = float("inf"), float("nan")
 NARROW = (I8, U8, I16, U16, U32)
 
 
@@ -114,8 +122,8 @@ def binary(suite: Suite) -> None:
     suite.call("jnp.nextafter", X(3, 4), X(4), dtypes=(F32, F64))
     suite.call("jnp.ldexp", X(3, 4), X(4, dtype=I32, low=-5, high=5), dtypes=(F32, F64))
     suite.call("jnp.heaviside", X(3, 4, values=[-1, 0, 1, 2] * 3), X(4), dtypes=(F32, F64))
-    suite.call("jnp.gcd", X(3, 4, low=-40, high=40), X(4, low=-40, high=40), dtypes=(I32,), runs=False)
-    suite.call("jnp.lcm", X(3, 4, low=1, high=9), X(4, low=1, high=9), dtypes=(I32,), runs=False)
+    suite.call("jnp.gcd", X(3, 4, low=-40, high=40), X(4, low=-40, high=40), dtypes=(I32, I64))
+    suite.call("jnp.lcm", X(3, 4, low=1, high=9), X(4, low=1, high=9), dtypes=(I32, I64))
 
 
 def comparisons(suite: Suite) -> None:
@@ -146,6 +154,14 @@ def bits(suite: Suite) -> None:
         suite.call(f"lax.{name}", whole, X(3, 4, low=0, high=40), dtypes=(*INTEGERS, I8, U8, U16, U32))
     suite.call("lax.clz", whole, dtypes=(*INTEGERS, U8, U32))
     suite.call("lax.population_count", whole, dtypes=(*INTEGERS, U8, U32))
+    table = jnp.asarray([(i * 2654435761) & 0xFFFFFFFF for i in range(64)], jnp.uint32)
+    for name in ("clz", "population_count"):
+        counts = partial(counts_of_a_table, getattr(lax, name), table)
+        suite.program(f"{name}_of_a_table", counts, X(64, full_range=True), dtypes=(U32,))
+    suite.call("lax.mulhi", whole, whole, dtypes=(*INTEGERS, I8, U8, I16, U16, U32))
+    for name in ("int4", "uint4"):
+        narrow = partial(narrow_arithmetic, getattr(jnp, name))
+        suite.program(f"arithmetic of {name}", narrow, X(16, full_range=True), X(16, full_range=True), dtypes=(I8,))
     suite.call("jnp.packbits", X(3, 16), dtypes=(BOOL,))
     suite.call("jnp.packbits", X(3, 11), axis=0, bitorder="little", dtypes=(BOOL,))
     suite.call("jnp.unpackbits", X(3, 4, full_range=True), dtypes=(U8,))
@@ -157,11 +173,38 @@ def bits(suite: Suite) -> None:
     suite.call("lax.bitcast_convert_type", X(3, 4, full_range=True), jnp.uint32, dtypes=(U8,))
 
 
+# Far from 1 and near it, on the cuts of the inverse functions and beside them.
+FAR = (
+    *(1e5 + 1j, -1e5 + 1j, 1e5 - 1j, -1e5 - 1j, 70 - 3j, -80 + 2j, 1e-6 - 1e6j, 1e-9 + 1e-9j, 1.0000002 + 1e-6j),
+    *(complex(2, 0), complex(2, -0.0), complex(-2, 0), complex(-2, -0.0), complex(0, 2), complex(-0.0, -2), 0.5 + 0j),
+)
+
+
+def counts_of_a_table(count: Callable, table: jax.Array, x: jax.Array) -> jax.Array:
+    return count(table) * x + count(table ^ x)
+
+
+def narrow_arithmetic(dtype: Any, x: jax.Array, y: jax.Array) -> list[jax.Array]:
+    a, b = x.astype(dtype), y.astype(dtype)
+    bits = [a & b, a | b, ~a, lax.shift_left(a, b & 3), lax.shift_right_logical(a, b & 3)]
+    counts = [lax.clz(a), lax.shift_right_arithmetic(a, b & 3)]
+    total = lax.reduce(a, jnp.zeros((), dtype), lax.add, (0,))
+    product = jnp.dot(a.reshape(4, 4), b.reshape(4, 4), preferred_element_type=dtype)
+    places = lax.iota(dtype, 16)
+    results = [product, places, a + b, a - b, a * b, lax.max(a, b), total, jnp.cumsum(a), *bits, *counts]
+    return [each.astype(jnp.int32) for each in results]
+
+
 def complex_numbers(suite: Suite) -> None:
     for name in ("real", "imag", "conj", "conjugate", "angle", "abs", "iscomplex", "isreal", "exp", "square"):
         suite.call(f"jnp.{name}", X(3, 4), dtypes=(C64, F32))
     for name in ("log", "sqrt", "sin", "cos", "tanh", "negative", "sign"):
         suite.call(f"jnp.{name}", X(3, 4), dtypes=(C64,))
+    far = X(len(FAR), values=FAR)
+    for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "exp", "sinh", "cosh", "tan", "log"):
+        suite.call(f"jnp.{name}", far, dtypes=(C64,))
+        suite.call(f"jnp.{name}", X(3, 4), dtypes=(C64,))
+    suite.call("jnp.log1p", X(4, values=(-0.3 + 0.2j, 3e4 - 2e5j, 1e-5 + 1e-4j, -1.5 - 1e-3j)), dtypes=(C64,))
     suite.call("jnp.divide", X(3, 4), X(4), dtypes=(C64,))
     suite.call("jnp.power", X(3, 4), 3, dtypes=(C64,))
     suite.call("jnp.equal", X(3, 4), X(4), dtypes=(C64,))
@@ -191,7 +234,7 @@ def special_functions(suite: Suite) -> None:
     for name in ("i0e", "i0"):
         suite.call(f"{special}.{name}", X(3, 4, low=-3, high=3), dtypes=(F32, F64))
     for name in ("i1e", "i1"):
-        suite.call(f"{special}.{name}", X(3, 4, low=-3, high=3), dtypes=(F32, F64), runs=False)
+        suite.call(f"{special}.{name}", X(3, 4, low=-3, high=3), dtypes=(F32, F64))
     for name in ("erfinv", "entr", "ndtri", "logit"):
         suite.call(f"{special}.{name}", X(3, 4, low=0.05, high=0.95), dtypes=(F32, F64))
     for name in ("gammaln", "digamma", "gamma", "factorial"):
@@ -205,10 +248,9 @@ def special_functions(suite: Suite) -> None:
     suite.call(f"{special}.polygamma", 1, X(3, 4, low=0.5, high=4))
     suite.call(f"{special}.zeta", X(3, 4, low=1.5, high=4), X(4, low=0.5, high=4))
     for name in ("gammainc", "gammaincc"):
-        suite.call(f"{special}.{name}", X(3, 4, low=0.5, high=4), X(4, low=0.5, high=4), runs=False)
-    suite.call(
-        f"{special}.betainc", X(3, 4, low=0.5, high=4), X(4, low=0.5, high=4), X(4, low=0.1, high=0.9), runs=False
-    )
+        suite.call(f"{special}.{name}", X(3, 4, low=0.5, high=4), X(4, low=0.5, high=4), dtypes=(F32, F64))
+    sizes = X(3, 4, low=0.5, high=4), X(4, low=0.5, high=4)
+    suite.call(f"{special}.betainc", *sizes, X(4, low=0.1, high=0.9), dtypes=(F32, F64))
 
 
 def lax_functions(suite: Suite) -> None:
@@ -221,7 +263,8 @@ def lax_functions(suite: Suite) -> None:
         suite.call(f"lax.{name}", X(3, 4, low=-0.9, high=0.9), dtypes=(F32, F64))
     suite.call("lax.acosh", X(3, 4, low=1.1, high=4), dtypes=(F32, F64))
     suite.call("lax.bessel_i0e", X(3, 4, low=-4, high=4), dtypes=(F32, F64))
-    suite.call("lax.bessel_i1e", X(3, 4, low=-4, high=4), dtypes=(F32, F64), runs=False)
+    suite.call("lax.bessel_i1e", X(3, 4, low=-4, high=4), dtypes=(F32, F64))
+    suite.call("lax.bessel_i1e", X(8, values=(-900, -30, -8, -1e-6, 0, 7.999, 8.001, 50)), dtypes=(F32, F64))
     for name in ("abs", "neg", "sign", "floor", "ceil", "is_finite"):
         suite.call(f"lax.{name}", X(11, special=True), dtypes=(F32, BF16, F64))
     suite.call("lax.sign", X(12), dtypes=(I32, I8, U8))
@@ -244,9 +287,16 @@ def lax_functions(suite: Suite) -> None:
     suite.call("lax.bitwise_not", X(3, 4, full_range=True), dtypes=(I32, U32, BOOL))
     suite.call("lax.reduce_precision", X(3, 4), 8, 7)
     suite.call("lax.reduce_precision", X(3, 4), 5, 10)
+    small = X(8, values=(6.2e-5, 6.1e-5, -6.05e-5, 3e-6, 6e-8, -1e-9, 65000.0, -65504.0))
+    for exponent, mantissa in ((5, 10), (5, 2), (8, 3), (4, 3), (8, 7)):
+        suite.call("lax.reduce_precision", small, exponent, mantissa, dtypes=(F32, F16, BF16, F64))
+    suite.call("lax.reduce_precision", X(4, values=(65519.0, -65520.0, INF, NAN)), 5, 10, dtypes=(F32, BF16, F64))
+    suite.call("lax.reduce_precision", X(4, values=(1e-40, -1e-38, 1e39, 1.1)), 8, 23, dtypes=(F64,))
+    suite.program("reduced_constant", lambda x: x + lax.reduce_precision(jnp.asarray(1.1), 5, 4), X(3))
     suite.call("lax.convert_element_type", X(3, 4, low=-5, high=5), jnp.int8, dtypes=(F32, I32))
     suite.call("lax.stop_gradient", X(3, 4), dtypes=(F32, I32))
-    suite.call("lax.igamma", X(3, 4, low=0.5, high=4), X(3, 4, low=0.5, high=4), runs=False)
+    suite.call("lax.igamma", X(3, 4, low=0.5, high=4), X(3, 4, low=0.5, high=4), dtypes=(F32, F64))
+    suite.call("lax.random_gamma_grad", X(3, 4, low=0.5, high=4), X(3, 4, low=0.5, high=4))
     suite.call("lax.real", X(3, 4), dtypes=(C64,))
     suite.call("lax.imag", X(3, 4), dtypes=(C64,))
     suite.call("lax.conj", X(3, 4), dtypes=(C64,))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax_suite import ALL, BF16, BOOL, F32, F64, FLOATS, I8, I32, I64, NUMBERS, U8, U32, Suite, X
+from jax_suite import ALL, BF16, BOOL, C64, F32, F64, FLOATS, I8, I32, I64, NUMBERS, U8, U16, U32, Suite, X
 
+INF, NAN = float("inf"), float("nan")
 ROWS = X(5, dtype=I32, low=0, high=6)
 
 
@@ -175,6 +176,14 @@ def sorts(suite: Suite) -> None:
     suite.call("lax.sort", (X(9, low=0, high=3, dtype=I32), X(9), X(9)), num_keys=2, is_stable=False)
     suite.call("lax.sort_key_val", X(9, distinct=True), X(9), grad=True)
     suite.call("lax.top_k", X(4, 7, distinct=True), 3, dtypes=(F32, BF16, I32), grad=True)
+    for dtype in (U8, U16, U32):
+        suite.call("lax.top_k", X(4, 7, full_range=True), 3, dtypes=(dtype,))
+        suite.call("jnp.sort", X(4, 7, full_range=True), dtypes=(dtype,))
+    signs = X(9, values=(0.0, -0.0, NAN, -NAN, 2.0, INF, -INF, -NAN, 0.0))
+    suite.program("top_k_of_signs", lambda x: lax.top_k(x, 9)[1], signs, dtypes=(F32, BF16, F64))
+    suite.program("sort_of_signs", lambda x: jnp.argsort(x), signs, dtypes=(F32, BF16, F64))
+    suite.call("jnp.sort", X(4, 7), dtypes=(C64,))
+    suite.call("jnp.argsort", X(6, values=(1 + 2j, 1 - 1j, 0 + 3j, 1 + 2j, -1 + 0j, 1 + 0j)), dtypes=(C64,))
     suite.call("lax.approx_max_k", X(4, 9, distinct=True), 3, recall_target=1.0)
     suite.call("lax.approx_min_k", X(4, 9, distinct=True), 3, recall_target=1.0)
 

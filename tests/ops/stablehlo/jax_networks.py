@@ -66,6 +66,8 @@ def transforms(suite: Suite) -> None:
     for name in ("fft2", "ifft2", "fftn", "ifftn"):
         suite.call(f"jnp.fft.{name}", X(2, 4, 6), dtypes=(C64,))
     suite.call("jnp.fft.rfft", X(3, 8))
+    as_f32 = (1e-5, 1e-5)  # complex numbers are two f32
+    suite.program("real_transforms", lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * 2), X(3, 8), dtypes=(F64,), tolerance=as_f32)
     suite.program("power_spectrum", lambda x: jnp.abs(jnp.fft.rfft(x)) ** 2, X(3, 8), grad=True)
     suite.call("jnp.fft.rfft", X(3, 7))
     suite.call("jnp.fft.irfft", X(3, 5), dtypes=(C64,))
@@ -105,7 +107,9 @@ def random_numbers(suite: Suite) -> None:
     suite.call("random.choice", KEY, 9, (4,), replace=False)
     suite.call("random.choice", KEY, X(9), (4,), p=X(9, values=[0.1] * 8 + [0.2]))
     suite.call("random.multivariate_normal", KEY, X(3), X(3, 3, symmetric=True), (4,), tolerance=(1e-3, 1e-3))
-    suite.call("random.dirichlet", KEY, X(3, low=1, high=3), (2,), runs=False)
+    suite.call("random.dirichlet", KEY, X(3, low=1, high=3), (2,))
+    suite.call("random.gamma", KEY, 2.5, (6,))
+    suite.call("random.poisson", KEY, 3.0, (6,))
     suite.program(
         "dropout",
         lambda key, x: jnp.where(jax.random.bernoulli(key, 0.8, x.shape), x / 0.8, 0),

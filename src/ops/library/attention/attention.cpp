@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -186,6 +187,9 @@ AttentionInputs inputs_of(OpCall& c, std::string_view mask) {
   AttentionInputs inputs{
       c.tensor("query"),       c.tensor("key"), c.tensor("value"), c.tensor_if(mask), c.flag("is_causal", false), 1,
       c.number("dropout_p", 0)};
+  const int64_t rank = std::max({inputs.query.rank(), inputs.key.rank(), inputs.value.rank()});
+  for (SymbolicTensor* x : {&inputs.query, &inputs.key, &inputs.value})
+    while (x->rank() < rank) *x = c.lowering().unsqueeze(*x, 0);
   inputs.scale = attention_scale(c, inputs.query);
   if (inputs.mask && inputs.mask->dtype != DType::boolean)
     require(is_float(inputs.mask->dtype), "the mask of an attention is bool or float");

@@ -86,18 +86,14 @@ Scalar times(Scalar a, Scalar b) { return a.type == DType::boolean ? a && b : a 
 // beta * self + alpha * product, rounded once. A factor of 1 is left out, and self where beta is 0.
 SymbolicTensor add_scaled(OpCall& c, DType dtype, const SymbolicTensor& product, const Shape& shape) {
   const Operand beta = c.operand_or("beta", 1), alpha = c.operand_or("alpha", 1);
-  const auto is = [](const Operand& factor, double value) {
-    if (const auto* i = std::get_if<int64_t>(&factor.scalar)) return double(*i) == value;
-    const auto* d = std::get_if<double>(&factor.scalar);
-    return !factor.tensor && d && *d == value;
-  };
   const SymbolicTensor self = c.tensor("self");
   return c.lowering().map(dtype, shape, [&](const Indices& i) {
     const Scalar scaled = convert(c.lowering().read(product, i), dtype);
-    const Scalar sum = is(alpha, 1) ? scaled : c.read_as(alpha, {}, dtype) * scaled;
-    if (is(beta, 0)) return sum;
+    const Scalar sum = is_number(alpha, 1) ? scaled : times(c.read_as(alpha, {}, dtype), scaled);
+    if (is_number(beta, 0)) return sum;
     const Scalar start = convert(c.lowering().read_broadcast(self, i), dtype);
-    return (is(beta, 1) ? start : c.read_as(beta, {}, dtype) * start) + sum;
+    const Scalar kept = is_number(beta, 1) ? start : times(c.read_as(beta, {}, dtype), start);
+    return dtype == DType::boolean ? kept || sum : kept + sum;
   });
 }
 

@@ -151,7 +151,7 @@ void pairwise_distance(OpCall& c) {
   shape.pop_back();
   const double eps = c.number("eps", 1e-6);
   const SymbolicTensor distance =
-      norm_of(l, dtype, shape, features, c.number("p", 2), [&](const Indices& i, const Subscript& k) {
+      norm_of(l, real_type(dtype), shape, features, c.number("p", 2), [&](const Indices& i, const Subscript& k) {
         Indices at = i;
         at.push_back(k);
         return c.read_as(x, at, dtype) - c.read_as(y, at, dtype) + eps;

@@ -173,7 +173,8 @@ void register_scaled_products(Registry& r) {
         [](OpCall& c) { c.add_result(matrix_product(c.lowering(), DType::i32, c.tensor("self"), c.tensor("mat2"))); });
   r.add("_weight_int8pack_mm", "self, mat2, scales", int8_weight_product);
   r.add("_weight_int4pack_mm", "self, mat2, qGroupSize, qScaleAndZeros", int4_weight_product,
-        {"_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros"});
+        {"_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros"})
+      .opaque = true;
   r.add("_grouped_mm", "self, mat2, offs, bias, out_dtype", grouped_mm, {"grouped_mm"});
   r.add("transformers.grouped_mm_fallback", "input, weight, offs",
         [](OpCall& c) {

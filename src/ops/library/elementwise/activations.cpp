@@ -1,6 +1,8 @@
 // Activation functions.
 #include "ops/library/elementwise/activations.h"
 
+#include <cmath>
+
 #include "ops/library/elementwise/elementwise.h"
 
 namespace lightline::ops {
@@ -94,7 +96,7 @@ void register_plain(Registry& r) {
   };
   add("relu", relu);
   add("relu6", [](Scalar x) { return clamped(x, 0, 6); });
-  add("silu", [](Scalar x) { return call(Function::silu, x); });
+  add("silu", [](Scalar x) { return x.type == DType::c64 ? x * sigmoid_of(x) : call(Function::silu, x); });
   add("mish", mish);
   add("selu", [](Scalar x) { return elu(x, selu_scales()); });
   add("hardsigmoid", hard_sigmoid);
@@ -125,7 +127,10 @@ void register_activations(Registry& r) {
     unary(c, Promotion::same, [tanh = tanh_approximation(c)](Scalar x) { return gelu(x, tanh); });
   });
   r.add("hardtanh", "self, min_val, max_val", [](OpCall& c) {
-    unary(c, Promotion::same, [&](Scalar x) { return clamped(x, c.number("min_val", -1), c.number("max_val", 1)); });
+    unary(c, Promotion::same, [&](Scalar x) {
+      const double low = c.number("min_val", -1), high = c.number("max_val", 1);
+      return is_integer(x.type) ? clamped(x, std::trunc(low) + 0.0, std::trunc(high) + 0.0) : clamped(x, low, high);
+    });
   });
   r.add("softplus", "self, beta, threshold", [](OpCall& c) {
     unary(c, Promotion::same, [&](Scalar x) { return softplus(x, c.number("beta", 1), c.number("threshold", 20)); });

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ops/library/elementwise/complex_functions.h"
+
 namespace lightline::ops {
 
 void elementwise_of(OpCall& c, const std::vector<Operand>& operands, Promotion promotion,
@@ -23,7 +25,7 @@ void binary(OpCall& c, Promotion promotion, const BinaryBody& body, std::string_
 
 Scalar logical_xor(Scalar a, Scalar b) { return a != b; }
 Scalar clamped(Scalar x, double low, double high) { return min(max(x, low), high); }
-Scalar sigmoid_of(Scalar x) { return call(Function::sigmoid, x); }
+Scalar sigmoid_of(Scalar x) { return analytic(Function::sigmoid, x); }
 
 Scalar power_of(Scalar x, double exponent) {
   if (exponent == 1) return x;
@@ -60,7 +62,7 @@ constexpr std::pair<const char*, Function> rounding_functions[] = {
     {"floor", Function::floor}, {"ceil", Function::ceil}, {"trunc", Function::trunc}};
 
 Definition floating_definition(Function function) {
-  return [function](OpCall& c) { unary(c, Promotion::floating, [&](Scalar x) { return call(function, x); }); };
+  return [function](OpCall& c) { unary(c, Promotion::floating, [&](Scalar x) { return analytic(function, x); }); };
 }
 
 void define_round(OpCall& c) {
@@ -97,6 +99,7 @@ void register_elementwise(Registry& r) {
   register_activations_backward(r);
   register_special_functions(r);
   register_complex(r);
+  register_number_parts(r);
   register_symbols(r);
 }
 

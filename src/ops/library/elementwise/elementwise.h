@@ -39,6 +39,7 @@ void register_activations(Registry& r);
 void register_activations_backward(Registry& r);
 void register_special_functions(Registry& r);
 void register_complex(Registry& r);
+void register_number_parts(Registry& r);
 void register_symbols(Registry& r);
 
 }  // namespace lightline::ops

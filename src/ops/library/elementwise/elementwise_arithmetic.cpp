@@ -1,24 +1,18 @@
 // Arithmetic of one, two and three operands.
 #include <cmath>
 
+#include "ops/library/elementwise/complex_functions.h"
 #include "ops/library/elementwise/elementwise.h"
 
 namespace lightline::ops {
 namespace {
-
-bool is_number(const Operand& operand, double value) {
-  if (operand.tensor) return false;
-  if (const auto* i = std::get_if<int64_t>(&operand.scalar)) return double(*i) == value;
-  if (const auto* d = std::get_if<double>(&operand.scalar)) return *d == value;
-  return false;
-}
 
 // first + alpha * second, or first - alpha * second.
 void add_scaled(OpCall& c, std::string_view first, std::string_view second, bool subtract) {
   const Operand a = c.operand(first), b = c.operand(second), alpha = c.operand_or("alpha", 1);
   const DType type = result_type({a, b});
   c.add_result(c.elementwise({a, b}, type, type, [&](const std::vector<Scalar>& v) {
-    if (type == DType::boolean) return v[0] || v[1];
+    if (type == DType::boolean) return is_number(alpha, 0) ? v[0] : v[0] || v[1];
     const Scalar scaled = is_number(alpha, 1) ? v[1] : c.read_as(alpha, {}, type) * v[1];
     return subtract ? v[0] - scaled : v[0] + scaled;
   }));
@@ -89,6 +83,9 @@ void define_fused(OpCall& c, const BinaryBody& join) {
   }));
 }
 
+Scalar greater(Scalar a, Scalar b) { return a.type == DType::boolean ? a || b : max(a, b); }
+Scalar lesser(Scalar a, Scalar b) { return a.type == DType::boolean ? a && b : min(a, b); }
+
 void define_clamp(OpCall& c) {
   std::vector<Operand> operands = {c.operand("self")};
   const bool low = c.has("min"), high = c.has("max");
@@ -96,13 +93,10 @@ void define_clamp(OpCall& c) {
   if (low) operands.push_back(c.operand("min"));
   if (high) operands.push_back(c.operand("max"));
   elementwise_of(c, operands, Promotion::same, [&](const std::vector<Scalar>& v) {
-    const Scalar raised = low ? max(v[0], v[1]) : v[0];
-    return high ? min(raised, v.back()) : raised;
+    const Scalar raised = low ? greater(v[0], v[1]) : v[0];
+    return high ? lesser(raised, v.back()) : raised;
   });
 }
-
-Scalar greater(Scalar a, Scalar b) { return a.type == DType::boolean ? a || b : max(a, b); }
-Scalar lesser(Scalar a, Scalar b) { return a.type == DType::boolean ? a && b : min(a, b); }
 
 void define_sign(OpCall& c) {
   unary(c, Promotion::same, [](Scalar x) {
@@ -125,6 +119,11 @@ void define_nextafter(OpCall& c) {
 }
 
 Scalar log_of_sum(Scalar a, Scalar b, Function exponential, double scale) {
+  if (a.type == DType::c64) {
+    const Scalar a_leads = call(Function::real, a) >= call(Function::real, b);
+    const Scalar greatest = select(a_leads, a, b), rest = select(a_leads, b, a) - greatest;
+    return greatest + analytic(Function::log1p, analytic(exponential, rest)) * scale;
+  }
   const Scalar greatest = max(a, b);
   const Scalar rest = call(Function::log1p, call(exponential, -call(Function::abs, a - b)));
   return select(call(Function::isinf, a) && a == b, a, greatest + (scale == 1 ? rest : rest * scale));
@@ -150,7 +149,7 @@ void register_two_operands(Registry& r) {
   add("atan2", Promotion::floating, [](Scalar a, Scalar b) { return call(Function::atan2, a, b); }, {"arctan2"});
   add("hypot", Promotion::same, [](Scalar a, Scalar b) { return call(Function::hypot, a, b); });
   add("copysign", Promotion::floating, [](Scalar a, Scalar b) { return call(Function::copysign, a, b); });
-  add("ldexp", Promotion::floating, [](Scalar a, Scalar b) { return a * call(Function::exp2, b); });
+  add("ldexp", Promotion::floating, [](Scalar a, Scalar b) { return a * analytic(Function::exp2, b); });
   add("logaddexp", Promotion::floating, [](Scalar a, Scalar b) { return log_of_sum(a, b, Function::exp, 1); });
   add("logaddexp2", Promotion::floating,
       [](Scalar a, Scalar b) { return log_of_sum(a, b, Function::exp2, 1 / std::log(2.0)); });
@@ -185,7 +184,11 @@ void register_arithmetic(Registry& r) {
       },
       {"absolute"});
   r.add("sign", "self", define_sign, {"sgn"});
-  r.add("square", "self", [](OpCall& c) { unary(c, Promotion::same, [](Scalar x) { return multiplied(x, x); }); });
+  r.add("square", "self", [](OpCall& c) {
+    const Operand x = c.operand("self");
+    const DType type = result_type({x, {std::nullopt, int64_t(2)}});
+    c.add_result(c.elementwise({x}, type, type, [](const std::vector<Scalar>& v) { return v[0] * v[0]; }));
+  });
   r.add("reciprocal", "self", [](OpCall& c) { unary(c, Promotion::floating, [](Scalar x) { return 1.0 / x; }); });
   r.add("frac", "self",
         [](OpCall& c) { unary(c, Promotion::same, [](Scalar x) { return x - call(Function::trunc, x); }); });

@@ -32,8 +32,10 @@ void native_dropout_backward(OpCall& c) {
   const SymbolicTensor grad = c.tensor("grad_output"), mask = c.tensor("mask");
   require(grad.shape == mask.shape, "the gradient and the mask have one shape");
   const double scale = c.number("scale", 1);
-  c.add_result(l.map(grad.dtype, grad.shape,
-                     [&](const Indices& i) { return l.read(grad, i) * convert(l.read(mask, i), grad.dtype) * scale; }));
+  const DType type = floating_type(grad.dtype);
+  c.add_result(l.map(type, grad.shape, [&](const Indices& i) {
+    return convert(l.read(grad, i), type) * convert(l.read(mask, i), type) * scale;
+  }));
 }
 
 // A leaky relu whose slope is drawn for every element while training. `noise` holds the slopes.

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "ops/library/elementwise/elementwise.h"
+#include "ops/library/elementwise/special_functions.h"
 
 namespace lightline::ops {
 namespace {
@@ -25,9 +26,6 @@ Scalar entropy(Scalar x) {
   return select(call(Function::isnan, x), x, inside);
 }
 
-Scalar normal_distribution(Scalar x) { return 0.5 * call(Function::erfc, x * (-1 / std::numbers::sqrt2)); }
-Scalar normal_quantile(Scalar p) { return std::numbers::sqrt2 * call(Function::erfinv, 2.0 * p - 1.0); }
-
 // By reflection below 1/2, six steps of the recurrence, then the asymptotic series.
 Scalar trigamma(Scalar x) {
   const Scalar reflected = x < 0.5;
@@ -49,8 +47,7 @@ void define_polygamma(OpCall& c) {
   require(order >= 0, "polygamma needs an order of 0 or more");
   if (order == 0) return unary(c, Promotion::floating, [](Scalar x) { return call(Function::digamma, x); });
   if (order == 1) return unary(c, Promotion::floating, trigamma);
-  const SymbolicTensor x = c.tensor("self");
-  c.add_result(c.lowering().opaque("polygamma", {x}, {{"n", order}}, {{floating_type(x.dtype), x.shape}})[0]);
+  unary(c, Promotion::floating, [&](Scalar x) { return polygamma_of(order, x); });
 }
 
 void define_mvlgamma(OpCall& c) {
@@ -85,8 +82,6 @@ void register_special_functions(Registry& r) {
   one("deg2rad", [](Scalar x) { return x * (pi / 180); });
   one("rad2deg", [](Scalar x) { return x * (180 / pi); });
   one("special_entr", entropy);
-  one("special_ndtr", normal_distribution);
-  one("special_ndtri", normal_quantile);
   r.add("xlogy", "self, other",
         [](OpCall& c) {
           binary(c, Promotion::floating, [](Scalar x, Scalar y) { return x_log_y(x, y, Function::log); });
@@ -100,27 +95,23 @@ void register_special_functions(Registry& r) {
   r.add("polygamma", "n, self", define_polygamma, {"special_polygamma"});
   r.add("mvlgamma", "self, p", define_mvlgamma, {"special_multigammaln"});
   r.add("logit", "self, eps", define_logit, {"special_logit"});
+  r.add("special_zeta", "self, other",
+        [](OpCall& c) { binary(c, Promotion::floating, [](Scalar x, Scalar q) { return hurwitz_zeta(x, q); }); });
+  register_bessel_functions(r);
+  register_normal_distribution(r);
   // These have no closed form in the scalar functions; they are priced by their bytes.
-  for (const char* name : {"i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr",
-                           "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}) {
-    const bool is_i0 = std::string_view(name) == "i0";
-    r.add(
-        name, "self",
-        [name](OpCall& c) {
-          const SymbolicTensor x = c.tensor("self");
-          c.add_result(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
-        },
-        is_i0 ? std::vector<std::string>{"special_i0"} : std::vector<std::string>{});
+  for (const char* name : {"special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}) {
+    r.add(name, "self", [name](OpCall& c) {
+       const SymbolicTensor x = c.tensor("self");
+       c.add_result(c.lowering().opaque(name, {x}, {}, {{floating_type(x.dtype), x.shape}})[0]);
+     }).opaque = true;
   }
-  for (const char* name : {"igamma", "igammac", "special_zeta", "gcd", "lcm"}) {
+  for (const char* name : {"igamma", "igammac"}) {
     r.add(name, "self, other", [name](OpCall& c) {
-      const Operand a = c.operand("self"), b = c.operand("other");
-      std::vector<SymbolicTensor> operands;
-      for (const Operand& operand : {a, b})
-        if (operand.tensor) operands.push_back(*operand.tensor);
-      c.add_result(
-          c.lowering().opaque(name, operands, {}, {{result_type({a, b}), broadcast(a.shape(), b.shape())}})[0]);
-    });
+       const SymbolicTensor a = c.tensor("self"), b = c.tensor("other");
+       c.add_result(
+           c.lowering().opaque(name, {a, b}, {}, {{result_type({{a, {}}, {b, {}}}), broadcast(a.shape, b.shape)}})[0]);
+     }).opaque = true;
   }
 }
 

@@ -161,10 +161,11 @@ void define_embedding_bag(OpCall& c, bool counts_padding_from_end) {
   const bool without_positions = bags_type && bags_type->shape == Shape{0} && bags.rows.shape[0] != 0;
   c.add_result(without_positions ? zeros(c, 1, {0}) : l.cast(bags.bag_of, index_type));
   c.add_result(sizes ? l.cast(*sizes, index_type) : zeros(c, 2, {bags.count}));
+  const auto recorded = c.recorded(3);
   if (mode == BagMode::max)
     c.add_result(c.is_used(3) ? l.cast(maximum_rows(bags, *c.results[0]), index_type) : zeros(c, 3, bags.shape()));
   else
-    c.add_result(c.results[2] ? *c.results[2] : zeros(c, 3, {bags.count}));
+    c.add_result(!recorded || recorded->shape == c.results[2]->shape ? *c.results[2] : zeros(c, 3, {bags.count}));
 }
 
 }  // namespace

@@ -239,12 +239,14 @@ void define_index_select(OpCall& c) {
   c.add_result(self.shape.empty() ? l.reshape(result, {}) : result);
 }
 
-SymbolicTensor gathered(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& index, size_t dim) {
+SymbolicTensor gathered(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& index, size_t dim,
+                        bool wraps = false) {
   require(x.rank() == index.rank(), "the tensor and its index have different ranks");
   for (size_t d = 0; d < x.shape.size(); ++d)
     require(d == dim || index.shape[d] <= x.shape[d], "an index is larger than the tensor that it indexes");
-  return l.map(x.dtype, index.shape,
-               [&](const Indices& i) { return l.read(x, with(i, dim, position(l, l.read(index, i), x.shape[dim]))); });
+  return l.map(x.dtype, index.shape, [&](const Indices& i) {
+    return l.read(x, with(i, dim, (wraps ? wrapped_position : position)(l, l.read(index, i), x.shape[dim])));
+  });
 }
 
 void define_gather(OpCall& c) {
@@ -261,7 +263,8 @@ void define_gather(OpCall& c) {
 void define_take_along_dim(OpCall& c) {
   Lowering& l = c.lowering();
   SymbolicTensor x = c.tensor("self"), index = c.tensor("indices");
-  if (!c.has("dim")) return c.add_result(gathered(l, l.reshape(x, {x.size()}), l.reshape(index, {index.size()}), 0));
+  if (!c.has("dim"))
+    return c.add_result(gathered(l, l.reshape(x, {x.size()}), l.reshape(index, {index.size()}), 0, true));
   require(x.rank() == index.rank(), "the tensor and its index have different ranks");
   const auto dim = size_t(wrap_dim(c.integer("dim"), x.rank()));
   if (x.shape.empty()) return c.add_result(l.copy(x));
@@ -270,7 +273,7 @@ void define_take_along_dim(OpCall& c) {
   Shape from = broadcast(others, wanted), to = from;
   from[dim] = x.shape[dim];
   to[dim] = index.shape[dim];
-  c.add_result(gathered(l, l.expand(x, from), l.expand(index, to), dim));
+  c.add_result(gathered(l, l.expand(x, from), l.expand(index, to), dim, true));
 }
 
 void define_take(OpCall& c) {

@@ -160,7 +160,8 @@ void define_index_add(OpCall& c) {
   const SymbolicTensor self = c.tensor("self"), x = as_vector(l, self);
   const ElementAt source = read_source(c, x);
   const Operand alpha = c.operand_or("alpha", 1);
-  const bool plain = c.number("alpha", 1) == 1 || x.dtype == DType::boolean;
+  if (x.dtype == DType::boolean && !c.flag("alpha", true)) return c.add_result(l.copy(self));
+  const bool plain = is_number(alpha, 1) || x.dtype == DType::boolean;
   const ElementAt value = [&](const Indices& i) {
     return plain ? source(i) : source(i) * c.read_as(alpha, {}, x.dtype);
   };

@@ -175,7 +175,8 @@ void register_vision(Registry& r) {
         [](OpCall& c) {
           add_opaque_results(c, "nms", {c.tensor("dets"), c.tensor("scores")});
         },
-        {"torchvision.nms.default"});
+        {"torchvision.nms.default"})
+      .opaque = true;
 }
 
 }  // namespace lightline::ops

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lightline::ops {
 
 void require_square(const SymbolicTensor& a) {
@@ -36,7 +38,7 @@ bool add_opaque_if_complex(OpCall& c) {
     if (!tensor || tensor->dtype != DType::c64) continue;
     const std::string& target = c.node().target;
     const size_t from = target.find('.') + 1;
-    add_named_opaque(c, target.substr(from, target.find('.', from) - from));
+    add_named_opaque(c, "complex_" + target.substr(from, target.find('.', from) - from));
     return true;
   }
   return false;
@@ -187,6 +189,44 @@ void define_inverse(OpCall& c, std::string_view matrix, bool with_info) {
   if (with_info) c.add_result(no_errors(c.lowering(), a));
 }
 
+// A tensor as a matrix: the first `split` dimensions are its rows.
+SymbolicTensor as_matrix(Lowering& l, const SymbolicTensor& a, int64_t split) {
+  const auto middle = a.shape.begin() + split;
+  const int64_t rows = product(Shape(a.shape.begin(), middle)), columns = product(Shape(middle, a.shape.end()));
+  require(rows == columns, "the tensor is not square as a matrix");
+  return l.reshape(a, {rows, columns});
+}
+
+void define_tensor_inverse(OpCall& c) {
+  if (add_opaque_if_complex(c)) return;
+  Lowering& l = c.lowering();
+  const SymbolicTensor a = c.tensor("self");
+  const int64_t split = c.integer("ind", 2);
+  require(split > 0 && split <= a.rank(), "tensorinv splits no dimension");
+  const SymbolicTensor matrix = as_matrix(l, a, split);
+  Shape shape(a.shape.begin() + split, a.shape.end());
+  shape.insert(shape.end(), a.shape.begin(), a.shape.begin() + split);
+  c.add_result(l.reshape(solved(l, matrix, identity(l, a.dtype, matrix.shape[0])), shape));
+}
+
+void define_tensor_solve(OpCall& c) {
+  if (add_opaque_if_complex(c)) return;
+  Lowering& l = c.lowering();
+  SymbolicTensor a = c.tensor("self");
+  const SymbolicTensor b = c.tensor("other");
+  std::vector<int64_t> order, last;
+  for (const int64_t dim : c.integers("dims", {})) last.push_back(wrap_dim(dim, a.rank()));
+  for (int64_t d = 0; d < a.rank(); ++d)
+    if (std::ranges::find(last, d) == last.end()) order.push_back(d);
+  order.insert(order.end(), last.begin(), last.end());
+  a = l.permute(a, order);
+  require(b.rank() <= a.rank(), "tensorsolve has more results than unknowns");
+  const SymbolicTensor matrix = as_matrix(l, a, b.rank());
+  require(b.size() == matrix.shape[0], "the right side of tensorsolve does not fit");
+  const SymbolicTensor x = solved(l, matrix, l.reshape(b, {b.size(), 1}));
+  c.add_result(l.reshape(x, {a.shape.begin() + b.rank(), a.shape.end()}));
+}
+
 // ---- cross products ----
 
 void define_cross(OpCall& c, bool default_is_first_of_three) {
@@ -211,8 +251,6 @@ void define_cross(OpCall& c, bool default_is_first_of_three) {
 
 // What has no loop nest here: decompositions by iteration.
 constexpr const char* opaque_names[] = {
-    "linalg_qr",
-    "qr",
     "linalg_svd",
     "_linalg_svd",
     "svd",
@@ -229,15 +267,10 @@ constexpr const char* opaque_names[] = {
     "linalg_cond",
     "linalg_matrix_exp",
     "matrix_exp",
-    "linalg_householder_product",
-    "orgqr",
     "ormqr",
-    "geqrf",
     "linalg_ldl_factor",
     "linalg_ldl_factor_ex",
     "linalg_ldl_solve",
-    "linalg_tensorinv",
-    "linalg_tensorsolve",
 };
 
 }  // namespace
@@ -260,8 +293,11 @@ void register_linear_algebra(Registry& r) {
   r.add("linalg_cross", "self, other, dim", [](OpCall& c) { define_cross(c, false); });
   r.add("cross", "self, other, dim", [](OpCall& c) { define_cross(c, true); });
   for (const char* name : opaque_names)
-    r.add(name, "self", [name = std::string(name)](OpCall& c) { add_named_opaque(c, name); });
+    r.add(name, "self", [name = std::string(name)](OpCall& c) { add_named_opaque(c, name); }).opaque = true;
+  r.add("linalg_tensorinv", "self, ind", define_tensor_inverse);
+  r.add("linalg_tensorsolve", "self, other, dims", define_tensor_solve);
   register_elimination(r);
+  register_householder(r);
   register_statistics_of_matrices(r);
 }
 

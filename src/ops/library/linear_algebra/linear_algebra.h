@@ -18,6 +18,16 @@ struct Eliminated {
 };
 Eliminated eliminated(Lowering& l, const SymbolicTensor& a, bool exchange = true);
 
+// Householder's reflections: the upper factor with the reflections below it, and their scales.
+struct Reflections {
+  SymbolicTensor factors, scales;
+};
+bool has_reflections(const SymbolicTensor& a);  // matrices of f32 or f64
+Reflections reflections(Lowering& l, const SymbolicTensor& a);
+// Their product, from the last to the first, on `columns` columns of the identity.
+SymbolicTensor product_of_reflections(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& scales,
+                                      int64_t columns);
+
 // Matrices that can not run (complex ones) keep their name.
 bool add_opaque_if_complex(OpCall& c);
 // The operator by name, on all of its tensors.
@@ -26,6 +36,7 @@ void add_named_opaque(OpCall& c, const std::string& name);
 SymbolicTensor no_errors(Lowering& l, const SymbolicTensor& a);
 
 void register_elimination(Registry& r);
+void register_householder(Registry& r);
 void register_statistics_of_matrices(Registry& r);
 
 }  // namespace lightline::ops

@@ -35,14 +35,17 @@ using PairLoss = std::function<Scalar(Scalar x, Scalar target)>;
 
 // A loss of two tensors, element by element.
 SymbolicTensor pair_loss(Lowering& l, const SymbolicTensor& x, const SymbolicTensor& target, LossReduction reduction,
-                         const PairLoss& loss) {
-  const DType type = result_type({{x, {}}, {target, {}}}), wide = compute_type(type);
-  return reduced_loss(l, type, broadcast(x.shape, target.shape), reduction, [&](const Indices& at) {
+                         const PairLoss& loss, bool of_integers) {
+  const DType given = result_type({{x, {}}, {target, {}}}), type = of_integers ? given : floating_type(given),
+              wide = compute_type(type);
+  return reduced_loss(l, real_type(type), broadcast(x.shape, target.shape), reduction, [&](const Indices& at) {
     return loss(convert(l.read_broadcast(x, at), wide), convert(l.read_broadcast(target, at), wide));
   });
 }
-void pair_loss(OpCall& c, std::string_view first, std::string_view second, const PairLoss& loss) {
-  c.add_result(pair_loss(c.lowering(), c.tensor(first), c.tensor(second), loss_reduction(c), loss));
+// Integers stay integers, or become f32 first.
+void pair_loss(OpCall& c, std::string_view first, std::string_view second, const PairLoss& loss,
+               bool of_integers = true) {
+  c.add_result(pair_loss(c.lowering(), c.tensor(first), c.tensor(second), loss_reduction(c), loss, of_integers));
 }
 
 Scalar square(Scalar x) { return x * x; }
@@ -104,7 +107,7 @@ void kl_div(OpCall& c) {
     return select(t == 0.0, 0.0, t * call(Function::log, t)) - t * x;
   };
   if (c.text("reduction", "") != "batchmean") return pair_loss(c, "self", "target", loss);
-  const SymbolicTensor x = c.tensor("self"), sum = pair_loss(l, x, c.tensor("target"), LossReduction::sum, loss);
+  const SymbolicTensor x = c.tensor("self"), sum = pair_loss(l, x, c.tensor("target"), LossReduction::sum, loss, true);
   require(x.rank() >= 1, "a mean over a batch needs a batch");
   c.add_result(l.map(sum.dtype, {}, [&](const Indices&) { return l.read(sum, {}) / double(x.shape[0]); }));
 }
@@ -112,12 +115,15 @@ void kl_div(OpCall& c) {
 void poisson_nll(OpCall& c) {
   const bool log_input = c.flag("log_input", true), full = c.flag("full", false);
   const double eps = c.number("eps", 1e-8);
-  pair_loss(c, "input", "target", [&](Scalar x, Scalar t) {
-    const Scalar loss = log_input ? call(Function::exp, x) - t * x : x - t * call(Function::log, x + eps);
-    if (!full) return loss;
-    const Scalar stirling = t * call(Function::log, t) - t + call(Function::log, t * (2 * std::numbers::pi)) * 0.5;
-    return loss + select(t <= 1.0, 0.0, stirling);
-  });
+  pair_loss(
+      c, "input", "target",
+      [&](Scalar x, Scalar t) {
+        const Scalar loss = log_input ? call(Function::exp, x) - t * x : x - t * call(Function::log, x + eps);
+        if (!full) return loss;
+        const Scalar stirling = t * call(Function::log, t) - t + call(Function::log, t * (2 * std::numbers::pi)) * 0.5;
+        return loss + select(t <= 1.0, 0.0, stirling);
+      },
+      false);
 }
 
 void hinge_embedding(OpCall& c) {
@@ -131,7 +137,7 @@ void margin_ranking(OpCall& c) {
   Lowering& l = c.lowering();
   const SymbolicTensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
   const double margin = c.number("margin", 0);
-  const DType type = result_type({{a, {}}, {b, {}}, {target, {}}}), wide = compute_type(type);
+  const DType type = floating_type(result_type({{a, {}}, {b, {}}, {target, {}}})), wide = compute_type(type);
   c.add_result(reduced_loss(
       l, type, broadcast(broadcast(a.shape, b.shape), target.shape), loss_reduction(c), [&](const Indices& at) {
         const auto read = [&](const SymbolicTensor& t) { return convert(l.read_broadcast(t, at), wide); };
@@ -145,9 +151,9 @@ void margin_ranking(OpCall& c) {
 SymbolicTensor pair_distance(Lowering& l, const SymbolicTensor& a, const SymbolicTensor& b, double p, double eps) {
   const Shape shape = broadcast(a.shape, b.shape);
   require(!shape.empty(), "a distance needs tensors of rank 1 or more");
-  const DType wide = compute_type(a.dtype);
-  return vector_norm(l, wide, p, reduced_dims(shape, {-1}), false, [&](const Indices& at) {
-    return l.read_broadcast(a, at) - convert(l.read_broadcast(b, at), wide) + eps;
+  const DType wide = compute_type(floating_type(a.dtype));
+  return vector_norm(l, real_type(wide), p, reduced_dims(shape, {-1}), false, [&](const Indices& at) {
+    return convert(l.read_broadcast(a, at), wide) - convert(l.read_broadcast(b, at), wide) + eps;
   });
 }
 
@@ -159,18 +165,18 @@ void triplet_margin(OpCall& c) {
   const SymbolicTensor near = pair_distance(l, anchor, positive, p, eps),
                        far = pair_distance(l, anchor, negative, p, eps);
   const SymbolicTensor other = swap ? pair_distance(l, positive, negative, p, eps) : far;
-  c.add_result(
-      reduced_loss(l, anchor.dtype, broadcast(near.shape, far.shape), loss_reduction(c), [&](const Indices& at) {
-        const Scalar distance =
-            swap ? min(l.read_broadcast(far, at), l.read_broadcast(other, at)) : l.read_broadcast(far, at);
-        return positive_part(l.read_broadcast(near, at) - distance + margin);
-      }));
+  c.add_result(reduced_loss(l, real_type(floating_type(anchor.dtype)), broadcast(near.shape, far.shape),
+                            loss_reduction(c), [&](const Indices& at) {
+                              const Scalar distance = swap ? min(l.read_broadcast(far, at), l.read_broadcast(other, at))
+                                                           : l.read_broadcast(far, at);
+                              return positive_part(l.read_broadcast(near, at) - distance + margin);
+                            }));
 }
 
 void cosine_embedding(OpCall& c) {
   Lowering& l = c.lowering();
   const SymbolicTensor a = c.tensor("input1"), b = c.tensor("input2"), target = c.tensor("target");
-  const DType type = result_type({{a, {}}, {b, {}}}), wide = compute_type(type);
+  const DType type = floating_type(result_type({{a, {}}, {b, {}}})), wide = compute_type(type);
   const Shape shape = broadcast(a.shape, b.shape);
   require(!shape.empty(), "a cosine needs tensors of rank 1 or more");
   const ReducedDims dims = reduced_dims(shape, {target.shape.empty() ? 0 : 1});

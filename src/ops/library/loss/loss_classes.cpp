@@ -257,7 +257,8 @@ void register_class_losses(Registry& r) {
         [](OpCall& c) {
           add_opaque_results(c, "ctc_loss", {c.tensor("log_probs"), c.tensor("targets")});
         },
-        {"_ctc_loss", "_cudnn_ctc_loss"});
+        {"_ctc_loss", "_cudnn_ctc_loss"})
+      .opaque = true;
 }
 
 }  // namespace lightline::ops

@@ -70,13 +70,13 @@ SymbolicTensor apply(Lowering& l, const BatchNorm& b, const ChannelStatistics& s
                     {channel(s.mean), channel(scale), {}, b.bias ? std::optional(channel(*b.bias)) : std::nullopt});
 }
 
-enum class Update : uint8_t { in_place, returned };
+enum class RunningUpdate : uint8_t { in_place, returned };
 
 struct BatchNormForm {
   std::optional<bool> training;  // fixed by the operator
   bool statistics = true;        // gives the mean and the inverse deviation too
   bool reserve = false;          // and a reserved buffer
-  Update update = Update::in_place;
+  RunningUpdate update = RunningUpdate::in_place;
 };
 
 void give_reserve(OpCall& c) {
@@ -98,7 +98,7 @@ void batch_norm(OpCall& c, const BatchNormForm& form) {
     add_statistic(c, 2, s.inverse, s.inverse.shape);
   }
   if (form.reserve) give_reserve(c);
-  if (form.update == Update::returned) {
+  if (form.update == RunningUpdate::returned) {
     require(b.running_mean && b.running_var, "running statistics that are returned must be given");
     c.add_result(s.new_mean ? *s.new_mean : l.copy(*b.running_mean));
     c.add_result(s.new_var ? *s.new_var : l.copy(*b.running_var));
@@ -184,11 +184,11 @@ void register_batch_normalisation(Registry& r) {
   add("batch_norm", operands + "training, momentum, eps, cudnn_enabled", {.statistics = false});
   add("native_batch_norm", operands + "training, momentum, eps", {}, {"_native_batch_norm_legit", "miopen_batch_norm"});
   add("_native_batch_norm_legit.no_stats", "input, weight, bias, training, momentum, eps", {});
-  add("_native_batch_norm_legit_functional", operands + "training, momentum, eps", {.update = Update::returned});
+  add("_native_batch_norm_legit_functional", operands + "training, momentum, eps", {.update = RunningUpdate::returned});
   add("_native_batch_norm_legit_no_training", operands + "momentum, eps", {.training = false});
   add("_batch_norm_with_update", operands + "momentum, eps", {.training = true, .reserve = true});
   add("_batch_norm_with_update_functional", operands + "momentum, eps",
-      {.training = true, .reserve = true, .update = Update::returned});
+      {.training = true, .reserve = true, .update = RunningUpdate::returned});
   add("_batch_norm_no_update", operands + "momentum, eps", {.training = false, .reserve = true});
   add("cudnn_batch_norm", operands + "training, exponential_average_factor, epsilon", {.reserve = true});
   r.add("instance_norm", operands + "use_input_stats, momentum, eps, cudnn_enabled", instance_norm);

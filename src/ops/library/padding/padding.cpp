@@ -42,8 +42,14 @@ Subscript folded(Lowering& l, const Subscript& at, int64_t extent, Mode mode) {
   switch (mode) {
     case Mode::reflect: return l.index(double(extent - 1) - distance(double(extent - 1) - distance(position)), inside);
     case Mode::replicate: return l.index(min(max(position, 0.0), double(extent - 1)), inside);
-    default: return mod(at, extent);
+    default: return at;
   }
+}
+
+// What is cut goes first: the circle is what remains.
+Subscript around(const Subscript& at, int64_t extent, int64_t before, int64_t after) {
+  const int64_t first = std::max<int64_t>(-before, 0), kept = extent - first - std::max<int64_t>(-after, 0);
+  return before > 0 || after > 0 ? mod(at - first, std::max<int64_t>(kept, 1)) + first : at;
 }
 
 SymbolicTensor padded(OpCall& c, const SymbolicTensor& x, const Pads& p, Mode mode) {
@@ -58,7 +64,10 @@ SymbolicTensor padded(OpCall& c, const SymbolicTensor& x, const Pads& p, Mode mo
     for (size_t d = 0; d < at.size(); ++d) {
       if (p.before[d] == 0 && p.after[d] == 0) continue;
       at[d] = i[d] - p.before[d];
-      if (p.before[d] > 0 || p.after[d] > 0) at[d] = folded(l, at[d], x.shape[d], mode);
+      if (mode == Mode::circular)
+        at[d] = around(at[d], x.shape[d], p.before[d], p.after[d]);
+      else if (p.before[d] > 0 || p.after[d] > 0)
+        at[d] = folded(l, at[d], x.shape[d], mode);
     }
     return l.read(x, at);
   });
@@ -71,10 +80,17 @@ Literal fill_for(OpCall& c, DType dtype) {
 }
 
 SymbolicTensor padded_with_constant(OpCall& c, const SymbolicTensor& x, const Pads& p) {
-  return c.lowering().map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
+  Lowering& l = c.lowering();
+  const Operand value = c.operand_or("value", 0);
+  const bool is_complex = std::holds_alternative<std::complex<double>>(value.scalar);
+  const SymbolicTensor inside =
+      l.map(DType::boolean, x.shape, [&](const Indices&) { return l.literal(Literal::of_bool(true)); });
+  return l.map(x.dtype, padded_shape(x, p), [&](const Indices& i) {
     Indices at = i;
     for (size_t d = 0; d < at.size(); ++d) at[d] = i[d] - p.before[d];
-    return c.lowering().read(x, at, fill_for(c, x.dtype));
+    if (is_complex)
+      return select(l.read(inside, at, Literal::of_bool(false)), l.read(x, at, zero()), c.read_as(value, {}, x.dtype));
+    return l.read(x, at, fill_for(c, x.dtype));
   });
 }
 

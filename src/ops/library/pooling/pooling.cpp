@@ -279,8 +279,8 @@ void register_pooling(Registry& r) {
   r.add("max_unpool3d", "self, indices, output_size, stride, padding", [](OpCall& c) { unpool(c, 3); });
   for (const char* name : {"fractional_max_pool2d", "fractional_max_pool3d"})
     r.add(name, "self, kernel_size, output_size, random_samples", [name = std::string(name)](OpCall& c) {
-      add_opaque_results(c, name, {c.tensor("self"), c.tensor("random_samples")});
-    });
+       add_opaque_results(c, name, {c.tensor("self"), c.tensor("random_samples")});
+     }).opaque = true;
   register_pooling_backward(r);
 }
 

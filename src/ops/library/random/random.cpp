@@ -163,7 +163,7 @@ void register_random(Registry& r) {
   });
   r.add("normal", "mean, std, size, dtype", define_normal, {"normal_functional"});
   r.add("bernoulli", "self, p", define_bernoulli);
-  r.add("multinomial", "self, num_samples, replacement", define_multinomial);
+  r.add("multinomial", "self, num_samples, replacement", define_multinomial).opaque = true;
   r.add("dropout", "input, p, train", [](OpCall& c) { define_dropout(c, false); });
   r.add("feature_dropout", "input, p, train", [](OpCall& c) { define_dropout(c, true); },
         {"dropout1d", "dropout2d", "dropout3d"});

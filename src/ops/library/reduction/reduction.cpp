@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -85,13 +86,15 @@ Scalar read_converted(Lowering& l, const SymbolicTensor& x, const Indices& at, D
 }
 
 Moments moments(Lowering& l, const SymbolicTensor& x, const ReducedDims& dims) {
-  if (category(x.dtype) != Category::floating)
+  if (category(x.dtype) < Category::floating)
     fail(fmt::format("the moments of {} are not defined", name(x.dtype)), ErrorCode::type);
   const DType type = compute_type(x.dtype);
   const SymbolicTensor mean = mean_dims(l, type, dims, true, [&](const Indices& at) { return l.read(x, at); });
-  const SymbolicTensor squares = reduce_dims(l, type, Reducer::sum, dims, true, [&](const Indices& at) {
+  const SymbolicTensor squares = reduce_dims(l, real_type(type), Reducer::sum, dims, true, [&](const Indices& at) {
     const Scalar deviation = l.read(x, at) - l.read_broadcast(mean, at);
-    return deviation * deviation;
+    if (type != DType::c64) return deviation * deviation;
+    const Scalar re = call(Function::real, deviation), im = call(Function::imag, deviation);
+    return re * re + im * im;
   });
   return {mean, squares};
 }
@@ -267,17 +270,41 @@ void logsumexp(OpCall& c) {
   const DType type = floating_type(x.dtype), wide = compute_type(type);
   const ReducedDims dims = reduced_dims(c, x.shape);
   const bool keepdim = c.flag("keepdim", false);
-  const SymbolicTensor largest = reduce_dims(l, wide, Reducer::max, dims, keepdim,
-                                             [&](const Indices& at) { return convert(l.read(x, at), wide); });
-  const SymbolicTensor shift = l.map(wide, largest.shape, [&](const Indices& i) {
+  const DType real = real_type(wide);
+  const SymbolicTensor largest = reduce_dims(l, real, Reducer::max, dims, keepdim, [&](const Indices& at) {
+    const Scalar value = convert(l.read(x, at), wide);
+    return wide == DType::c64 ? call(Function::real, value) : value;
+  });
+  const SymbolicTensor shift = l.map(real, largest.shape, [&](const Indices& i) {
     return select(call(Function::isinf, l.read(largest, i)), 0.0, l.read(largest, i));
   });
   const SymbolicTensor sum =
       l.reduce(wide, shift.shape, Reducer::sum, dims.extents(), [&](const Indices& i, const Indices& r) {
-        return call(Function::exp, convert(l.read(x, dims.join(i, r, keepdim)), wide) - l.read(shift, i));
+        return call(Function::exp,
+                    convert(l.read(x, dims.join(i, r, keepdim)), wide) - convert(l.read(shift, i), wide));
       });
-  c.add_result(
-      l.map(type, sum.shape, [&](const Indices& i) { return call(Function::log, l.read(sum, i)) + l.read(shift, i); }));
+  c.add_result(l.map(type, sum.shape, [&](const Indices& i) {
+    return call(Function::log, l.read(sum, i)) + convert(l.read(shift, i), wide);
+  }));
+}
+
+// Sums what a broadcast from `size` would have repeated.
+void sum_to_size(OpCall& c) {
+  Lowering& l = c.lowering();
+  const SymbolicTensor x = c.tensor("self");
+  const Shape size = c.integers("size");
+  require(size.size() <= x.shape.size(), "sum_to_size adds no dimensions");
+  ReducedDims dims = reduced_dims(x.shape, {});
+  const size_t leading = x.shape.size() - size.size();
+  for (size_t d = 0; d < x.shape.size(); ++d) {
+    dims.reduced[d] = d < leading || (size[d - leading] == 1 && x.shape[d] != 1);
+    require(dims.reduced[d] || size[d - leading] == x.shape[d], "the tensor is no broadcast of that size");
+  }
+  const DType type = sum_type(x.dtype);
+  const SymbolicTensor sum =
+      reduce_dims(l, type, Reducer::sum, dims, false, [&](const Indices& at) { return convert(l.read(x, at), type); });
+  const bool nothing = std::ranges::find(dims.reduced, true) == dims.reduced.end();
+  c.add_result(nothing ? x : l.reshape(sum, size));
 }
 
 // ---- moments ----
@@ -297,7 +324,7 @@ void spread(OpCall& c, Spread form) {
   const Moments m = moments(l, x, dims);
   const Shape shape = dims.kept(keepdim);
   const SymbolicTensor squares = l.reshape(m.squares, shape), mean = l.reshape(m.mean, shape);
-  c.add_result(l.map(x.dtype, shape, [&](const Indices& i) {
+  c.add_result(l.map(real_type(x.dtype), shape, [&](const Indices& i) {
     const Scalar variance = l.read(squares, i) / divisor;
     return form.root ? call(Function::sqrt, variance) : variance;
   }));
@@ -324,6 +351,7 @@ void register_reduction(Registry& r) {
   r.add("aminmax", "self, dim, keepdim", aminmax, {"_aminmax"});
   r.add("all", "self, dim, keepdim", [](OpCall& c) { truth(c, Reducer::all); }, {"_is_all_true"});
   r.add("any", "self, dim, keepdim", [](OpCall& c) { truth(c, Reducer::any); }, {"_is_any_true"});
+  r.add("sum_to_size", "self, size", sum_to_size);
   r.add("count_nonzero", "self, dim", count_nonzero);
   r.add("logsumexp", "self, dim, keepdim", logsumexp, {"special_logsumexp"});
   r.add("var", "self, dim, unbiased, keepdim", [](OpCall& c) { spread(c, {}); });

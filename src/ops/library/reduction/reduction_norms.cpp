@@ -103,8 +103,10 @@ SymbolicTensor line_norm(OpCall& c, const SymbolicTensor& x, double p, int64_t r
   const ReducedDims line = reduced_dims(x.shape, {std::isinf(p) ? column : row});
   const SymbolicTensor sums = vector_norm(l, compute_type(type), 1, line, true, elements_of(l, x, type));
   const ReducedDims lines = reduced_dims(sums.shape, {row, column});
-  const SymbolicTensor norm = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true,
-                                          [&](const Indices& at) { return l.read(sums, at); });
+  const SymbolicTensor extreme = reduce_dims(l, type, p > 0 ? Reducer::max : Reducer::min, lines, true,
+                                             [&](const Indices& at) { return l.read(sums, at); });
+  const SymbolicTensor norm =
+      p < 0 ? extreme : l.map(type, extreme.shape, [&](const Indices& i) { return max(l.read(extreme, i), 0.0); });
   return l.reshape(norm, lines.kept(c.flag("keepdim", false)));
 }
 
@@ -160,9 +162,9 @@ void renorm(OpCall& c) {
   Lowering& l = c.lowering();
   const SymbolicTensor x = c.tensor("self");
   const double limit = c.number("maxnorm", 0);
-  const DType wide = compute_type(x.dtype);
+  const DType wide = real_type(compute_type(x.dtype));
   ReducedDims dims = all_dims(x.shape);
-  require(x.rank() >= 2 && is_float(x.dtype), "renorm needs floats of rank 2 or more");
+  require(x.rank() >= 2 && category(x.dtype) >= Category::floating, "renorm needs floats of rank 2 or more");
   dims.reduced[size_t(wrap_dim(c.integer("dim"), x.rank()))] = false;
   const SymbolicTensor norms =
       vector_norm(l, wide, order(c, "p", 2), dims, true, [&](const Indices& at) { return l.read(x, at); });
@@ -170,7 +172,8 @@ void renorm(OpCall& c) {
     const Scalar value = l.read(norms, i);
     return select(value > limit, limit / (value + 1e-7), 1.0);
   });
-  c.add_result(l.map(x.dtype, x.shape, [&](const Indices& i) { return l.read(x, i) * l.read_broadcast(factors, i); }));
+  c.add_result(l.map(x.dtype, x.shape,
+                     [&](const Indices& i) { return l.read(x, i) * convert(l.read_broadcast(factors, i), x.dtype); }));
 }
 
 // x / max(norm, eps)

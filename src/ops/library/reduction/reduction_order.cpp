@@ -222,14 +222,17 @@ void register_order_statistics(Registry& r) {
       {"masked_select", {}}};
   for (const auto& [name, aliases] : sized_by_data)
     r.add(
-        name, "self, mask",
-        [name = std::string(name)](OpCall& c) {
-          std::vector<SymbolicTensor> operands{c.tensor("self")};
-          if (auto mask = c.tensor_if("mask")) operands.push_back(*mask);
-          add_opaque_results(c, name, operands);
-        },
-        aliases);
-  r.add("where.default", "condition", [](OpCall& c) { add_opaque_results(c, "nonzero", {c.tensor("condition")}); });
+         name, "self, mask",
+         [name = std::string(name)](OpCall& c) {
+           std::vector<SymbolicTensor> operands{c.tensor("self")};
+           if (auto mask = c.tensor_if("mask")) operands.push_back(*mask);
+           add_opaque_results(c, name, operands);
+         },
+         aliases)
+        .opaque = true;
+  r.add("where.default", "condition", [](OpCall& c) {
+     add_opaque_results(c, "nonzero", {c.tensor("condition")});
+   }).opaque = true;
 }
 
 }  // namespace lightline::ops

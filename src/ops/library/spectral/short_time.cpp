@@ -123,10 +123,11 @@ void define_istft(OpCall& c) {
         return ScatterWrite{{i[0], place(i[1], i[2])},
                             has_window(f) ? value * convert(window_at(l, f, i[2]), value.type) : value};
       });
+  const DType weight_type = f.window && f.window->dtype == DType::c64 ? DType::c64 : DType::f32;
   const SymbolicTensor envelope =
-      l.scatter(DType::f32, {whole}, zero(), Reducer::sum, {count, f.length}, [&](const Indices& i) {
-        const Scalar window = has_window(f) ? convert(window_at(l, f, i[1]), DType::f32)
-                                            : l.convert(l.literal(Literal::of(1.0)), DType::f32);
+      l.scatter(weight_type, {whole}, zero(), Reducer::sum, {count, f.length}, [&](const Indices& i) {
+        const Scalar window = has_window(f) ? convert(window_at(l, f, i[1]), weight_type)
+                                            : l.convert(l.literal(Literal::of(1.0)), weight_type);
         return ScatterWrite{{place(i[0], i[1])}, window * window};
       });
   const bool centred = c.flag("center", true);
