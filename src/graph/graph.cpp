@@ -83,6 +83,14 @@ std::vector<const Node*> makers(const Graph& graph) {
   return list;
 }
 
+std::string digest_of(const Tensor& tensor) {
+  Hasher hash;
+  hash.number(int64_t(tensor.dtype()));
+  for (const int64_t extent : tensor.shape()) hash.number(extent);
+  hash.bytes(tensor.data(), tensor.byte_count());
+  return hash.finish();
+}
+
 Status check(const Graph& graph) {
   std::vector<bool> defined(graph.values.size(), false);
   const auto define = [&](ValueId id, const std::string& where) -> Status {
@@ -132,6 +140,8 @@ std::string content_hash(const Graph& graph, const std::vector<std::string>& can
     hash.number(int64_t(i));
     hash.number(int64_t(graph.inputs[i].kind));
     add_type(hash, graph.values[graph.inputs[i].value]);
+    const Input& input = graph.inputs[i];
+    hash.string(input.known ? digest_of(*input.known) : input.digest);
     values[graph.inputs[i].value] = hash.finish();
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

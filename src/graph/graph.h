@@ -55,6 +55,8 @@ struct Node {
   std::string name;    // for messages
   std::vector<NamedArgument> arguments;
   std::vector<ValueId> results;  // no_value for results that the source does not use
+  std::string source = {};       // what the source called, where `target` is an operator of the list
+  std::string origin = {};       // the module and the line that it comes from: "layers.0.attn model.py:12"
 };
 
 enum class InputKind : uint8_t { user, parameter, buffer, constant };
@@ -64,6 +66,7 @@ struct Input {
   InputKind kind = InputKind::user;
   std::string source;           // qualified name of a parameter or buffer; equal names are one storage
   std::optional<Tensor> known;  // values, where the artefact carries them
+  std::string digest = {};      // of values that are elsewhere; see digest_of
 };
 
 struct Output {
@@ -90,6 +93,9 @@ std::vector<const Node*> makers(const Graph& graph);
 
 // Every value is defined once and before its uses, and ids are in range; names the first node that breaks this.
 Status check(const Graph& graph);
+
+// Tells the values of a tensor in a few letters.
+std::string digest_of(const Tensor& tensor);
 
 // Equal for graphs that differ only in names and in the order of independent nodes. `canonical_targets` holds
 // the canonical operator name of every node, in order.

@@ -22,6 +22,7 @@
 #include "loops/ir/print.h"
 #include "loops/run/compile.h"
 #include "ops/lower/lower.h"
+#include "support/node_types.h"
 
 namespace {
 
@@ -112,6 +113,8 @@ std::string without_definition(const ops::Lowered& lowered) {
 bool prepare(Case& one, const Tensors& tensors) try {
   auto graph = frontend::parse_graph(one.program, frontend::ExportForm::training, one.id);
   if (!graph.ok()) return print(one, "frontend", false, to_string(graph.error())), false;
+  if (const std::string wrong = lightline::testing::wrongly_typed_node(*graph); !wrong.empty())
+    return print(one, "types", false, wrong), false;
   auto lowered = ops::lower(*graph);
   if (!lowered.ok()) return print(one, "lowering", false, to_string(lowered.error())), false;
   if (!one.runs) return print(one, "lowering", true, ""), false;

@@ -113,6 +113,7 @@ std::string Lowering::unique_name(std::string_view wish) {
 void Lowering::begin_group(std::string name) {
   group_name_ = std::move(name);
   group_used_ = false;
+  group_ = none;
 }
 
 void Lowering::end_group() {

@@ -72,7 +72,8 @@ class NodeLowering {
     if (is_typed_annotation(node.target)) return;
     const Registry::Match match = all_operators().find(node.target);
     const size_t first_array = out_.program.arrays.size(), first_statement = out_.program.statements.size();
-    if (role_ == Role::program) lowering_.begin_group(node.target);
+    const std::string& called = node.source.empty() ? node.target : node.source;
+    if (role_ == Role::program && !is_continued(node)) lowering_.begin_group(called);
     std::vector<std::optional<SymbolicTensor>> results;
     if (match.op) {
       OpCall call(all_operators(), lowering_, graph_, node, match.op->parameters, values);
@@ -85,7 +86,7 @@ class NodeLowering {
       if (in_place && !results.empty() && results[0]) write_first_argument(node, *match.op, *results[0], results);
       if (node.target.ends_with(".out")) write_out(node, results);
       if (role_ == Role::program && any_not_executable(std::span(out_.program.statements).subspan(first_statement)))
-        ++out_.not_executable[node.target];
+        ++out_.not_executable[called];
       else
         ++out_.calls[match.op->name];
     } else {
@@ -93,6 +94,12 @@ class NodeLowering {
       ++out_.not_executable[node.target];
     }
     finish(node, first_array, std::move(results));
+  }
+
+  // One call of the source may have become several nodes.
+  bool is_continued(const graph::Node& node) {
+    const graph::Node* before = std::exchange(before_, &node);
+    return before && !node.source.empty() && before->source == node.source && before->name == node.name;
   }
 
   void lower_python(const graph::Node& node) {
@@ -241,7 +248,6 @@ class NodeLowering {
       values[id] = std::move(results[i]);
     }
     lowering_.name_arrays(first_array, node.name.empty() ? "t" : node.name, named);
-    if (role_ == Role::program) lowering_.end_group();
   }
 
   // PyTorch 2.11 records the last states of a recurrent network with a dimension of 1 too many: ours are taken.
@@ -285,6 +291,7 @@ class NodeLowering {
   Lowering& lowering_;
   Lowered& out_;
   Role role_;
+  const graph::Node* before_ = nullptr;
 };
 
 class GraphLowering {

@@ -53,6 +53,11 @@ std::optional<int64_t> integer_argument(const graph::Node& node, size_t position
   return value != nullptr && std::abs(*value) < largest_counter ? std::optional(*value) : std::nullopt;
 }
 
+// x + n without a factor before n.
+bool is_plain_sum(const graph::Node& node) {
+  return node.arguments.size() == 2 || (node.arguments.size() == 3 && integer_argument(node, 2) == 1);
+}
+
 // The node among those before `end` that makes a value; none if it is far away, or if another one writes to the value.
 const graph::Node* maker(const Registry& operators, const graph::Graph& graph, graph::ValueId id,
                          const graph::Node* end) {
@@ -104,7 +109,7 @@ std::optional<int64_t> known_steps(const OpCall& c, const graph::Graph& conditio
   for (size_t i = 0; i < carried->size() && i < condition.inputs.size() && i < body.outputs.size(); ++i) {
     if (!is_first_argument(*test, condition.inputs[i].value) || i >= body.inputs.size()) continue;
     const graph::Node* advance = maker(operators, body, body.outputs[i].value, end_of(body));
-    if (advance == nullptr || advance->arguments.size() != 2 || !is_first_argument(*advance, body.inputs[i].value))
+    if (advance == nullptr || !is_first_argument(*advance, body.inputs[i].value) || !is_plain_sum(*advance))
       return std::nullopt;
     const std::string_view change = canonical_name(operators, *advance);
     if (change != "add" && change != "sub") return std::nullopt;
