@@ -180,19 +180,19 @@ TEST(Forced, ResidualStreamsWithGates) {
   std::string from = "x";
   constexpr int blocks = 3;
   for (int b = 0; b < blocks; ++b) {
-    const std::string n = std::to_string(b);
-    text += ", u" + n + ": f32[32, 80], g" + n + ": f32[32, 80], d" + n + ": f32[80, 32]";
+    const std::string id = std::to_string(b);
+    text += ", u" + id + ": f32[32, 80], g" + id + ": f32[32, 80], d" + id + ": f32[80, 32]";
     const auto line = [&](const std::string& declared, const std::string& value) {
       body += "  " + declared + " = for i, j: " + value + "\n";
     };
-    body += "  q" + n + ": f32[64] = for i: sum k in 32: " + from + "[i, k] * " + from + "[i, k]\n";
-    line("s" + n + ": f32[64, 32]", from + "[i, j] * rsqrt(q" + n + "[i] / 32 + 0.001)");
-    line("a" + n + ": f32[64, 80]", "sum k in 32: s" + n + "[i, k] * u" + n + "[k, j]");
-    line("b" + n + ": f32[64, 80]", "sum k in 32: s" + n + "[i, k] * g" + n + "[k, j]");
-    line("h" + n + ": f32[64, 80]", "silu(b" + n + "[i, j]) * a" + n + "[i, j]");
-    line("e" + n + ": f32[64, 32]", "sum k in 80: h" + n + "[i, k] * d" + n + "[k, j]");
-    line("y" + n + ": f32[64, 32]", from + "[i, j] + e" + n + "[i, j]");
-    from = "y" + n;
+    body += "  q" + id + ": f32[64] = for i: sum k in 32: " + from + "[i, k] * " + from + "[i, k]\n";
+    line("s" + id + ": f32[64, 32]", from + "[i, j] * rsqrt(q" + id + "[i] / 32 + 0.001)");
+    line("a" + id + ": f32[64, 80]", "sum k in 32: s" + id + "[i, k] * u" + id + "[k, j]");
+    line("b" + id + ": f32[64, 80]", "sum k in 32: s" + id + "[i, k] * g" + id + "[k, j]");
+    line("h" + id + ": f32[64, 80]", "silu(b" + id + "[i, j]) * a" + id + "[i, j]");
+    line("e" + id + ": f32[64, 32]", "sum k in 80: h" + id + "[i, k] * d" + id + "[k, j]");
+    line("y" + id + ": f32[64, 32]", from + "[i, j] + e" + id + "[i, j]");
+    from = "y" + id;
   }
   text += ") -> (" + from + ") {\n" + body + "}";
   EXPECT_GE(floor_macs(text), blocks * 3 * 64.0 * 32 * 80);

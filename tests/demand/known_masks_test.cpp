@@ -29,8 +29,8 @@ const Mask masks[] = {
     {"every 32nd", [](int64_t i, int64_t j) { return j <= i && (i - j) % 32 == 0; }},
     {"a neighbourhood in rows of 32",
      [](int64_t i, int64_t j) {
-       const auto near = [](int64_t a, int64_t b, int64_t size) {
-         const int64_t first = std::clamp<int64_t>(a - 2, 0, size - 5);
+       const auto near = [](int64_t a, int64_t b, int64_t extent) {
+         const int64_t first = std::clamp<int64_t>(a - 2, 0, extent - 5);
          return first <= b && b < first + 5;
        };
        return near(i / 32, j / 32, 16) && near(i % 32, j % 32, 32);
@@ -163,7 +163,9 @@ TEST(KnownMasks, ZerosWithoutAShapeAreLeftOut) {
     const auto [analysis, work] = analysed(text, *known);
     EXPECT_LE(work.total_macs(), 64 * count) << weight;
     EXPECT_LE(analysis.floor.work.total_macs(), 64 * count) << weight;
-    if (counts) EXPECT_GE(work.total_macs(), 64 * count - 1) << weight;
+    if (counts) {
+      EXPECT_GE(work.total_macs(), 64 * count - 1) << weight;
+    }
     // Which bytes of w are read is not counted, and that is said.
     const bool leaves_bytes = weight.find('w') != std::string::npos;
     EXPECT_EQ(analysis.given_up.empty(), counts && !leaves_bytes) << weight;

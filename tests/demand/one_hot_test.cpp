@@ -141,8 +141,9 @@ TEST(OneHot, GatesPickFromExpertsInOneArray) {
     };
     const double products = 2 * 256 * 16 * 32, sums = 2 * 256 * 32;
     EXPECT_NEAR(macs(text("", "g[t, e] * ")), products + sums, 1e-3) << gate;
-    if (gate.find("scatter") != std::string::npos)
+    if (gate.find("scatter") != std::string::npos) {
       EXPECT_NEAR(macs(text("g[t, e] * ", "")), products, 1e-3) << gate;  // a ReLU of zero is zero
+    }
   }
 }
 
