@@ -27,6 +27,9 @@ bool is_grid_of_ways(const Cases& cases) {
   return directions > 1;
 }
 
+// Lowered so far that an exponential of it is nothing.
+bool is_masked(const Term& term) { return term.kind == TermKind::sum && term.number <= as_good_as_minus_infinity; }
+
 }  // namespace
 
 // Elements that are made in many ways, by turns as in the tree of a scan or anew in every step of a loop, are one term
@@ -46,6 +49,7 @@ void Builder::refer_to(ArrayId array, Cases& cases, bool in_loop) {
   bool may_repeat = false;
   for (const Case& one : cases) {
     if (!one.value.is_element() || !algebra_.reads_data(one.value) || !one.where.samples.empty()) return;
+    if (grid && is_masked(terms_[one.value.term])) return;  // one term would hide what the mask leaves out
     may_repeat = may_repeat || !terms.insert(one.value.term).second;
     points += index::count(one.where, atoms_);
     width = wider(width, one.value.width);
