@@ -37,6 +37,7 @@ struct ArgumentHasher {
   Hasher& hash;
   const std::vector<std::string>& values;
   const Graph& graph;
+  std::string (*hash_of_body)(const Graph&);
 
   void operator()(std::monostate) const {}
   void operator()(const ValueRef& ref) const { hash.string(ref.id == no_value ? "" : values[ref.id]); }
@@ -61,11 +62,7 @@ struct ArgumentHasher {
     hash.number(int64_t(list.size()));
     for (const double value : list) hash.real(value);
   }
-  void operator()(const SubgraphRef& ref) const {
-    std::vector<std::string> targets;
-    for (const Node& node : graph.subgraphs[ref.index].nodes) targets.push_back(node.target);
-    hash.string(content_hash(graph.subgraphs[ref.index], targets));
-  }
+  void operator()(const SubgraphRef& ref) const { hash.string(hash_of_body(graph.subgraphs[ref.index])); }
 };
 
 }  // namespace
@@ -131,30 +128,49 @@ Status check(const Graph& graph) {
   return Ok{};
 }
 
-std::string content_hash(const Graph& graph, const std::vector<std::string>& canonical_targets) {
+namespace {
+
+enum class Sizes : uint8_t { counted, ignored };
+
+// Parameters that only say how large something is.
+bool is_size(std::string_view parameter) {
+  static constexpr std::string_view names[] = {
+      "size",        "sizes",       "shape",   "start", "end",         "step",        "length",      "split_size",
+      "split_sizes", "n",           "m",       "N",     "C",           "HxW",         "steps",       "normalized_shape",
+      "input_size",  "input_sizes", "repeats", "k",     "output_size", "num_classes", "num_weights", "dtype",
+      "index",       "stride"};
+  return std::ranges::find(names, parameter) != std::end(names);
+}
+
+std::string hash_of(const Graph& graph, const std::vector<std::string>& targets, Sizes sizes,
+                    std::string (*hash_of_body)(const Graph&)) {
+  const auto add_type_of = [&](Hasher& hash, ValueId id) {
+    if (sizes == Sizes::counted) add_type(hash, graph.values[id]);
+  };
   // A value's hash covers everything it is computed from, so neither names nor the order of nodes matter.
   std::vector<std::string> values(graph.values.size());
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Input& input = graph.inputs[i];
     Hasher hash;
     hash.string("input");
     hash.number(int64_t(i));
-    hash.number(int64_t(graph.inputs[i].kind));
-    add_type(hash, graph.values[graph.inputs[i].value]);
-    const Input& input = graph.inputs[i];
-    hash.string(input.known ? digest_of(*input.known) : input.digest);
-    values[graph.inputs[i].value] = hash.finish();
+    hash.number(int64_t(input.kind));
+    add_type_of(hash, input.value);
+    if (sizes == Sizes::counted) hash.string(input.known ? digest_of(*input.known) : input.digest);
+    values[input.value] = hash.finish();
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     Hasher hash;
-    hash.string(canonical_targets[n]);
+    hash.string(targets[n]);
     std::vector<const NamedArgument*> sorted;
-    for (const NamedArgument& argument : node.arguments) sorted.push_back(&argument);
+    for (const NamedArgument& argument : node.arguments)
+      if (sizes == Sizes::counted || !is_size(argument.name)) sorted.push_back(&argument);
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
     for (const NamedArgument* argument : sorted) {
       hash.string(argument->name);
       hash.number(int64_t(argument->value.index()));
-      std::visit(ArgumentHasher{hash, values, graph}, argument->value);
+      std::visit(ArgumentHasher{hash, values, graph, hash_of_body}, argument->value);
     }
     const std::string whole = hash.finish();
     for (size_t r = 0; r < node.results.size(); ++r) {
@@ -162,7 +178,7 @@ std::string content_hash(const Graph& graph, const std::vector<std::string>& can
       Hasher result;
       result.string(whole);
       result.number(int64_t(r));
-      add_type(result, graph.values[node.results[r]]);
+      add_type_of(result, node.results[r]);
       values[node.results[r]] = result.finish();
     }
   }
@@ -173,6 +189,24 @@ std::string content_hash(const Graph& graph, const std::vector<std::string>& can
     all.string(output.replaces == no_value ? "" : values[output.replaces]);
   }
   return all.finish();
+}
+
+std::vector<std::string> own_targets(const Graph& graph) {
+  std::vector<std::string> targets;
+  for (const Node& node : graph.nodes) targets.push_back(node.target);
+  return targets;
+}
+
+}  // namespace
+
+std::string content_hash(const Graph& graph, const std::vector<std::string>& canonical_targets) {
+  return hash_of(graph, canonical_targets, Sizes::counted, [](const Graph& body) { return content_hash(body); });
+}
+
+std::string content_hash(const Graph& graph) { return content_hash(graph, own_targets(graph)); }
+
+std::string structure_hash(const Graph& graph) {
+  return hash_of(graph, own_targets(graph), Sizes::ignored, [](const Graph& body) { return structure_hash(body); });
 }
 
 }  // namespace lightline::graph

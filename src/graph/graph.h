@@ -100,5 +100,9 @@ std::string digest_of(const Tensor& tensor);
 // Equal for graphs that differ only in names and in the order of independent nodes. `canonical_targets` holds
 // the canonical operator name of every node, in order.
 std::string content_hash(const Graph& graph, const std::vector<std::string>& canonical_targets);
+// The same of a graph whose targets are canonical.
+std::string content_hash(const Graph& graph);
+// Equal for graphs that differ also in dtypes and sizes, and in arguments that are sizes.
+std::string structure_hash(const Graph& graph);
 
 }  // namespace lightline::graph

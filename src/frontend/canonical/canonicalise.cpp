@@ -7,6 +7,7 @@
 #include "frontend/canonical/spellings.h"
 #include "frontend/canonical/view_forms.h"
 #include "graph/result_types.h"
+#include "graph/strides.h"
 #include "graph/type_call.h"
 
 namespace lightline::frontend {
@@ -170,7 +171,7 @@ class Canonicaliser {
     for (size_t i = 0; i < arguments.size(); ++i) named.push_back({std::string(op.parameters[i].name), arguments[i]});
     if (spelling.in_place) return write_first(op, std::move(named), types, node);
     const ValueId same = same_as_operand(op, named, types);
-    if (same != no_value && node.results.size() == 1) return alias_result(node, same);
+    if (same != no_value && node.results.size() == 1 && alias_result(op, node, same)) return;
     std::vector<ValueId> sources = node.results;
     sources.resize(std::max(types.size(), sources.size()), no_value);
     std::vector<TensorType> all = types;
@@ -296,7 +297,7 @@ class Canonicaliser {
       if (node.results[i] == no_value) continue;
       const ViewStep& step = (*steps)[i];
       const ValueId value = emit_view(step, ref->id);
-      if (is_copy(node.target)) {
+      if (is_copy(node.target) || is_reshaped_copy(first, step)) {
         bind(node.results[i], value);
         continue;
       }
@@ -308,6 +309,25 @@ class Canonicaliser {
     }
     return true;
   }
+  // What PyTorch's memory does not let it see under another shape is copied.
+  bool is_reshaped_copy(ValueId source, const ViewStep& step) const {
+    const graph::Value& value = source_.values[source];
+    if (!step.op || step.op->name != "reshape" || !value.strides) return false;
+    const Shape strides = graph::simplified_strides(step.from.shape, *value.strides);
+    return !graph::reshaped_strides({step.from.shape, strides}, step.to.shape);
+  }
+  // Whether a tensor's elements stand in memory once each, in order.
+  bool is_row_major(ValueId source) const {
+    const graph::Value& value = source_.values[source];
+    if (value.strides) return graph::simplified_strides(value.type->shape, *value.strides).empty();
+    return aliases_[source]->views.empty();
+  }
+  bool repeats_elements(ValueId source) const {
+    for (const ViewStep& step : aliases_[source]->views)
+      if (step.op->name == "expand" || step.op->name == "as_strided" || step.op->name == "unfold") return true;
+    return false;
+  }
+
   static ValueId source_of_first(const Node& node) {
     const auto* ref = node.arguments.empty() ? nullptr : std::get_if<ValueRef>(&node.arguments[0].value);
     return ref ? ref->id : no_value;
@@ -328,14 +348,21 @@ class Canonicaliser {
     if (drops && !flag("train")) return ref->id;
     return no_value;
   }
-  // The result is the operand itself.
-  void alias_result(const Node& node, ValueId value) {
+  // The result is the operand itself, or a copy of it that moves nothing but what an output has to; false if elements
+  // that stand in one place have to be written several times.
+  bool alias_result(const OperatorSignature& op, const Node& node, ValueId value) {
     const ValueId first = source_of_first(node);
-    if (node.results[0] == no_value) return;
-    if (first != no_value && aliases_[first])
-      aliases_[node.results[0]] = aliases_[first];
-    else
+    if (node.results[0] == no_value) return true;
+    if (first == no_value || !aliases_[first]) {
       bind(node.results[0], value);
+    } else if (op.name != "contiguous" || is_row_major(first)) {
+      aliases_[node.results[0]] = aliases_[first];
+    } else if (repeats_elements(first)) {
+      return false;
+    } else {
+      bind(node.results[0], value);
+    }
+    return true;
   }
 
   // ---- writes ----

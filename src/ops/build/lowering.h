@@ -18,12 +18,19 @@
 #include <vector>
 
 #include "base/error.h"
+#include "graph/strides.h"
 #include "loops/ir/program.h"
 #include "ops/build/index_algebra.h"
-#include "ops/build/strides.h"
 
 namespace lightline::ops {
 
+using graph::channels_last_strides;
+using graph::elementwise_strides;
+using graph::is_dense;
+using graph::Layout;
+using graph::reshaped_strides;
+using graph::row_major_strides;
+using graph::simplified_strides;
 using loops::Function;
 using loops::Literal;
 using loops::Reducer;

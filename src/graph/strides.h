@@ -7,7 +7,7 @@
 
 #include "base/tensor.h"
 
-namespace lightline::ops {
+namespace lightline::graph {
 
 struct Layout {
   Shape shape;
@@ -26,4 +26,4 @@ Shape elementwise_strides(const Shape& shape, const std::vector<Layout>& operand
 // Row-major over the dimensions that follow the channels, which come last in memory.
 Shape channels_last_strides(const Shape& shape);
 
-}  // namespace lightline::ops
+}  // namespace lightline::graph

@@ -1,9 +1,9 @@
-#include "ops/build/strides.h"
+#include "graph/strides.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace lightline::ops {
+namespace lightline::graph {
 namespace {
 
 Shape strides_in_order(const Shape& shape, const std::vector<size_t>& innermost_first) {
@@ -124,4 +124,4 @@ Shape channels_last_strides(const Shape& shape) {
   return simplified_strides(shape, strides_in_order(shape, order));
 }
 
-}  // namespace lightline::ops
+}  // namespace lightline::graph
