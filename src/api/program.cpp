@@ -76,6 +76,24 @@ Result<Program> load(const Source& source) {
   });
 }
 
+Result<graph::Graph> canonical_graph(const Source& source, ExportForm form) {
+  return guarded([&]() -> Result<graph::Graph> {
+    LL_DO(check_text(source));
+    if (starts_as_loops(source.text))
+      return Error{ErrorCode::usage,
+                   "this is a loop program, which has no operators",
+                   "give what it was imported from",
+                   {source.name}};
+    LL_TRY(graph::Graph graph, frontend::parse_graph(source.text, form, source.name));
+    if (graph.untyped)
+      return Error{ErrorCode::unsupported,
+                   "a GraphNet program has no types, and so no graph yet",
+                   "capture the model with torch.export",
+                   {source.name}};
+    return graph;
+  });
+}
+
 Result<Program> import(const Source& source, ExportForm form) {
   return guarded([&]() -> Result<Program> {
     LL_DO(check_text(source));

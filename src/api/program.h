@@ -66,6 +66,10 @@ Result<Program> load(const Source& source);
 // A program of a framework, in the form that is asked for where it has two.
 Result<Program> import(const Source& source, ExportForm form);
 
+// The graph of operators that such a program is: names and arguments of the list, nothing written in place, every value
+// typed. A program without types (GraphNet) has none yet.
+Result<graph::Graph> canonical_graph(const Source& source, ExportForm form);
+
 // The program as if its arrays of one float type were of another, for pricing: expressions keep the types they compute
 // in. The rule reads "f32=bf16", "" changes nothing.
 Result<Program> retype(const Program& program, const std::string& rule);

@@ -32,6 +32,7 @@ void add_fmt(Command& root);
 void add_run(Command& root);
 void add_emit(Command& root);
 void add_import(Command& root);
+void add_graph(Command& root);
 void add_validate(Command& root);
 void add_operators(Command& root);
 void add_analyze(Command& root);

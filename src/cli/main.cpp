@@ -24,6 +24,7 @@ int parse_and_run(int argc, char** argv) {
   add_fmt(root);
   add_run(root);
   add_emit(root);
+  add_graph(root);
   add_import(root);
   add_validate(root);
   add_operators(root);

@@ -46,6 +46,7 @@ def keys(value: Any) -> Iterator[str]:
         (["import", "corpus.jsonl"], "import"),
         (["import", EXPORTED, "--stats", "--json"], "import_stats"),
         (["operators", "--json"], "operators"),
+        (["graph", EXPORTED, "--json"], "graph"),
         (["analyze", EXPORTED, "--json", "--explain", "--demand", "--measured", "10"], "analyze"),
         (["arch", "list", "--json"], "arch_list"),
         (["arch", "show", "B200", "--json"], "arch"),

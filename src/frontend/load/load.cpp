@@ -10,6 +10,7 @@
 #include "frontend/fx/fx_text.h"
 #include "frontend/fx/samples.h"
 #include "frontend/stablehlo/stablehlo.h"
+#include "graph/text.h"
 
 namespace lightline::frontend {
 namespace {
@@ -40,12 +41,13 @@ void name_entry(CorpusEntry& entry, std::string_view key, const JsonElement& val
   rank = own;
 }
 
-enum class Kind : uint8_t { none, archive, stablehlo, fx_text, program_json };
+enum class Kind : uint8_t { none, archive, stablehlo, fx_text, graph_text, program_json };
 
 // The one place that tells front ends apart.
 Kind kind_of(std::string_view content) {
   if (content.starts_with("PK")) return Kind::archive;
   if (looks_like_stablehlo(content)) return Kind::stablehlo;
+  if (graph::is_graph_text(content)) return Kind::graph_text;
   if (is_fx_text(content)) return Kind::fx_text;
   const size_t first = content.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && content[first] == '{' ? Kind::program_json : Kind::none;
@@ -56,6 +58,7 @@ Result<graph::Graph> parse_as(Kind kind, std::string_view content, std::string_v
     case Kind::archive: return parse_pt2(content, file);
     case Kind::stablehlo: return parse_stablehlo(content, file);
     case Kind::fx_text: return parse_fx_text(content, file);
+    case Kind::graph_text: return graph::parse(content, file);
     case Kind::program_json:
     case Kind::none: return parse_torch_export(content, file);  // says what is wrong with other texts
   }
@@ -132,8 +135,10 @@ Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std:
                  {std::string(file), 1, 1}};
   LL_TRY(graph::Graph graph, parse_as(kind_of(content), content, file));
   graph.name = stem(file);
-  if (!graph.untyped) return canonicalise(std::move(graph));
-  return graph;
+  if (graph.untyped) return graph;
+  auto canonical = canonicalise(std::move(graph));
+  if (!canonical.ok()) canonical.error().where.file = std::string(file);
+  return canonical;
 }
 
 }  // namespace lightline::frontend
