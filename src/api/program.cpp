@@ -97,9 +97,6 @@ Result<graph::Graph> canonical_graph(const Source& source, ExportForm form) {
 Result<Program> import(const Source& source, ExportForm form) {
   return guarded([&]() -> Result<Program> {
     LL_DO(check_text(source));
-    if (source.text.empty())
-      return Error{
-          ErrorCode::parse, "the file is empty", "the formats that are read: lightline import --help", {source.name}};
     if (starts_as_loops(source.text))
       return Error{
           ErrorCode::usage, "this is a loop program already", "see lightline check and lightline fmt", {source.name}};

@@ -37,6 +37,7 @@ std::string wrong_result(const graph::Graph& graph, const graph::Node& node) {
 }  // namespace
 
 std::string wrongly_typed_node(const graph::Graph& graph) {
+  if (graph.untyped) return "";
   for (const graph::Node& node : graph.nodes)
     if (std::string wrong = wrong_result(graph, node); !wrong.empty()) return wrong;
   for (const graph::Graph& inner : graph.subgraphs)

@@ -70,14 +70,14 @@ void count_from_the_front(Call& call) {
   if (!rank) return;
   const bool adds_one = call.name() == "stack" || call.name() == "unsqueeze";
   const size_t own = *rank + (adds_one ? 1 : 0);
-  const bool orders = call.name() == "flip" || call.name() == "roll" || call.name().starts_with("fft_");
+  if (call.name() == "norm_except_dim" || call.name().starts_with("_weight_norm")) return;  // -1 means all
   for (const char* name : {"dim", "dims"}) {
     Argument* value = call.find(name);
     if (!value || call.name() == "tile" || call.name() == "rot90" || call.name() == "permute") continue;
     if (auto* one = std::get_if<int64_t>(value)) *one = graph::wrapped(*one, own);
     if (auto* list = std::get_if<Ints>(value)) {
       for (int64_t& dim : *list) dim = graph::wrapped(dim, own);
-      if (!orders && call.name() != "linalg_matrix_norm") std::ranges::sort(*list);
+      if (call.find("keepdim") && call.name() != "linalg_matrix_norm") std::ranges::sort(*list);
     }
   }
 }

@@ -385,6 +385,10 @@ class Canonicaliser {
                    const Node& node) {
     const ValueId target = source_of_first(node);
     if (target == no_value || !aliases_[target]) fail("an operator that writes in place has no tensor to write");
+    if (node.results.size() == 1 && same_as_operand(op, arguments, types) != no_value) {
+      aliases_[node.results[0]] = aliases_[target];
+      return;
+    }
     auto functional = graph::result_types(op, out_, Node{std::string(op.name), node.name, arguments, {}});
     if (functional.ok() && !functional->empty()) types[0] = (*functional)[0];
     const std::vector<ValueId> results = emit(op, std::move(arguments), types);

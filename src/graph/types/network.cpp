@@ -187,6 +187,10 @@ Types loss(const TypeCall& call) {
   DType dtype = promoted(call.operands());
   if (name.starts_with("nll_loss") || name.starts_with("cross_entropy") || name.starts_with("multi"))
     dtype = call.tensor("self").dtype;
+  if (name.starts_with("margin_ranking") || name.starts_with("poisson") || name.starts_with("cosine") ||
+      name.starts_with("triplet"))
+    dtype = floating_type(dtype);
+  if (name == "l1_loss" && dtype == DType::c64) dtype = DType::f32;
   if (name.starts_with("ctc_loss")) dtype = call.tensor("log_probs").dtype;
   const std::string_view word = call.text("reduction");
   const bool none = word.empty() ? call.integer("reduction", 1) == 0 : word == "none";
