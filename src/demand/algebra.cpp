@@ -8,17 +8,18 @@
 #include "demand/numbers.h"
 
 namespace lightline::demand {
-namespace {
 
 using loops::Function;
-
-constexpr size_t most_parts = 12;  // of a sum or a product
 
 bool commutes(Function f) {
   return f == Function::eq || f == Function::ne || f == Function::logical_and || f == Function::logical_or ||
          f == Function::min || f == Function::max || f == Function::fmin || f == Function::fmax ||
          f == Function::bitand_ || f == Function::bitor_ || f == Function::bitxor_ || f == Function::hypot;
 }
+
+namespace {
+
+constexpr size_t most_parts = 12;  // of a sum or a product
 
 // An order that does not hang on the names of variables more than it must.
 bool comes_before(const Value& a, const Value& b) {

@@ -22,6 +22,9 @@ inline constexpr const char* no_shape = "known numbers in no shape that is known
 // Positions are multiples of one over a power of two, at most this.
 inline constexpr int64_t greatest_denominator = int64_t(1) << 20;
 
+// Of two arguments in either order.
+bool commutes(loops::Function function);
+
 class Algebra {
  public:
   explicit Algebra(Terms& terms) : terms_(terms), atoms_(terms.atoms()) {}

@@ -182,6 +182,8 @@ class Needs {
   bool is_outer_product(const Term& product) const;
   // Coordinates may be exchanged so, but for a sign. Empty if none are known.
   const std::vector<uint32_t>& mirror_of(TermId id);
+  struct MirrorSearch;
+  bool is_idle_between(TermId id) const;                            // where its mirror is itself it takes nothing
   AtLeast distinct(TermId id, const std::vector<Region>& regions);  // elements, one of each pair that mirrors
   Region mirrored(const Region& region, uint32_t rank);             // of pairs: the second, then the first
   bool has_no_mirror(TermId id, std::set<TermId>& sources) const;

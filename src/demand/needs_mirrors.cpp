@@ -58,6 +58,12 @@ double most_points(const Region& region) {
   return points;
 }
 
+// Of more than two it does not matter which are taken first.
+bool is_associative(loops::Function function) {
+  using loops::Function;
+  return commutes(function) && function != Function::eq && function != Function::ne && function != Function::hypot;
+}
+
 }  // namespace
 
 Region Needs::mirrored(const Region& region, uint32_t rank) {
@@ -134,61 +140,93 @@ double Needs::most_mirrored(TermId id, const std::vector<Region>& regions, uint3
   return total;
 }
 
+struct Needs::MirrorSearch {
+  Needs& needs;
+
+  // What a function is of, in any order: of a chain of `max`, of `and`, all that stands in it.
+  std::vector<Argument> parts_in_any_order(TermId id) {
+    constexpr size_t most_parts = 16;
+    const Term& made = needs.term(id);
+    if (made.kind == TermKind::reduce) return {{made.body[0].value, 1}};
+    if (made.kind != TermKind::call || !is_associative(made.function)) return made.args;
+    std::vector<Argument> parts = made.args;
+    for (size_t i = 0; i < parts.size() && parts.size() < most_parts;) {
+      const Value value = parts[i].value;
+      const bool same = value.is_element() && needs.term(value.term).kind == TermKind::call &&
+                        needs.term(value.term).function == made.function;
+      if (!same) {
+        ++i;
+        continue;
+      }
+      parts.erase(parts.begin() + int64_t(i));
+      needs.algebra_.box.clear();
+      for (const Argument& arg : needs.term(value.term).args)
+        parts.push_back({needs.algebra_.moved(arg.value, value.at), 1});
+    }
+    return parts;
+  }
+
+  // Exchanges of coordinates that make one part another, or that a part has by itself.
+  std::vector<std::vector<uint32_t>> likely_mirrors(const std::vector<Argument>& parts, uint32_t size) {
+    std::vector<std::vector<uint32_t>> likely;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Value& one = parts[i].value;
+      if (!one.is_element()) continue;
+      for (size_t j = 0; j < i; ++j)
+        if (parts[j].value.is_element() && one.term == parts[j].value.term)
+          likely.push_back(exchange(one.at, parts[j].value.at, size));
+      const std::vector<uint32_t>& inner = needs.mirror_of(one.term);
+      if (inner.empty()) continue;
+      std::vector<Form> swapped;
+      for (size_t d = 0; d < one.at.size(); ++d) swapped.push_back(one.at[inner[d]]);
+      likely.push_back(exchange(one.at, swapped, size));
+    }
+    std::erase_if(likely, [](const std::vector<uint32_t>& mirror) { return mirror.empty(); });
+    return likely;
+  }
+
+  // Whether each part becomes one of them. Of a function that asks for an order, each becomes itself, unless only one of
+  // them varies.
+  bool stays_the_same(const std::vector<Argument>& parts, const std::vector<uint32_t>& mirror, bool in_order) {
+    const auto varying = std::count_if(parts.begin(), parts.end(), [](const Argument& part) {  //
+      return part.value.is_element();
+    });
+    return std::all_of(parts.begin(), parts.end(), [&](const Argument& part) {
+      if (part.value.is_number()) return true;
+      if (part.value.is_position()) return permuted({part.value.form}, mirror, needs.atoms_)[0] == part.value.form;
+      const std::vector<Form> moved = permuted(part.value.at, mirror, needs.atoms_);
+      const std::vector<uint32_t>& inner = needs.mirror_of(part.value.term);
+      std::vector<Form> turned;
+      for (size_t d = 0; d < inner.size(); ++d) turned.push_back(moved[inner[d]]);
+      if (in_order && varying > 1) return part.value.at == moved || part.value.at == turned;
+      return std::any_of(parts.begin(), parts.end(), [&](const Argument& other) {
+        return other.value.is_element() && other.value.term == part.value.term &&
+               std::abs(other.factor) == std::abs(part.factor) &&
+               (other.value.at == moved || (!turned.empty() && other.value.at == turned));
+      });
+    });
+  }
+};
+
 const std::vector<uint32_t>& Needs::mirror_of(TermId id) {
   const auto [found, added] = mirrors_.try_emplace(id);
   if (!added) return found->second;
   const Term& made = term(id);
-  std::vector<std::vector<uint32_t>> candidates;
   const bool scalar = made.kind == TermKind::call || made.kind == TermKind::sum || made.kind == TermKind::product;
   const bool reduction = made.kind == TermKind::reduce && made.body.size() == 1 && made.body[0].value.is_element() &&
                          made.body[0].where.cuts.empty();
   if (!scalar && !reduction) return found->second;
-  std::vector<Argument> body;
-  if (reduction) body = {{made.body[0].value, 1}};
-  const std::vector<Argument>& args = reduction ? body : made.args;
+  MirrorSearch search{*this};
+  const std::vector<Argument> parts = search.parts_in_any_order(id);
+  const bool in_order = made.kind == TermKind::call && !commutes(made.function);
   const uint32_t first = uint32_t(made.reduced.size()), size = first + made.rank;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!args[i].value.is_element()) continue;
-    for (size_t j = 0; j < i; ++j)
-      if (args[j].value.is_element() && args[i].value.term == args[j].value.term)
-        candidates.push_back(exchange(args[i].value.at, args[j].value.at, size));
-    const std::vector<uint32_t>& inner = mirror_of(args[i].value.term);
-    if (inner.empty()) continue;
-    std::vector<Form> swapped;
-    for (size_t d = 0; d < args[i].value.at.size(); ++d) swapped.push_back(args[i].value.at[inner[d]]);
-    candidates.push_back(exchange(args[i].value.at, swapped, size));
-  }
-  for (const std::vector<uint32_t>& mirror : candidates) {
-    if (mirror.empty()) continue;
-    bool holds = true;
+  for (const std::vector<uint32_t>& mirror : search.likely_mirrors(parts, size)) {
+    bool holds = search.stays_the_same(parts, mirror, in_order);
     for (uint32_t r = 0; r < first && holds; ++r) holds = mirror[r] == r;
-    for (const Argument& arg : args) {
-      if (!holds) break;
-      if (arg.value.is_number()) continue;
-      if (!arg.value.is_element()) {
-        holds = permuted({arg.value.form}, mirror, atoms_)[0] == arg.value.form;
-        continue;
-      }
-      const std::vector<Form> moved = permuted(arg.value.at, mirror, atoms_);
-      const std::vector<uint32_t> inner = mirror_of(arg.value.term);
-      std::vector<Form> turned;
-      for (size_t d = 0; d < inner.size(); ++d) turned.push_back(moved[inner[d]]);
-      holds = std::any_of(args.begin(), args.end(), [&](const Argument& other) {
-        return other.value.is_element() && other.value.term == arg.value.term &&
-               std::abs(other.factor) == std::abs(arg.factor) &&
-               (other.value.at == moved || (!turned.empty() && other.value.at == turned));
-      });
-      // A call keeps its arguments in their order, unless it has only one that varies.
-      if (made.kind == TermKind::call && args.size() > 1 && moved != arg.value.at && turned != arg.value.at) {
-        int varying = 0;
-        for (const Argument& other : args) varying += other.value.is_element();
-        holds = holds && varying == 1;
-      }
-    }
     if (!holds) continue;
     // a[i] - a[j], and what is made of it
-    bool known = made.kind == TermKind::sum && args.size() == 2 && args[0].factor == -args[1].factor;
-    for (const Argument& arg : args) known |= arg.value.is_element() && known_between_.contains(arg.value.term);
+    bool known = made.kind == TermKind::sum && parts.size() == 2 && parts[0].factor == -parts[1].factor;
+    for (const Argument& part : parts) known |= part.value.is_element() && known_between_.contains(part.value.term);
     if (known) known_between_.insert(id);
     std::vector<uint32_t> own;
     for (uint32_t c = first; c < size; ++c) own.push_back(mirror[c] - first);
@@ -211,6 +249,15 @@ bool Needs::meets_mirror(const std::vector<Region>& regions, const std::vector<u
   return false;
 }
 
+// max(a, a) is a, and `a == a` known.
+bool Needs::is_idle_between(TermId id) const {
+  if (known_between_.contains(id)) return true;
+  const Term& made = term(id);
+  return made.kind == TermKind::call && commutes(made.function) && made.function != loops::Function::hypot &&
+         made.args[0].value.is_element() && made.args[1].value.is_element() &&
+         made.args[0].value.term == made.args[1].value.term;
+}
+
 AtLeast Needs::distinct(TermId id, const std::vector<Region>& regions) {
   const AtLeast elements = count(regions);
   const std::vector<uint32_t>& mirror = mirror_of(id);
@@ -220,9 +267,10 @@ AtLeast Needs::distinct(TermId id, const std::vector<Region>& regions) {
     for (uint32_t c = 0; c < mirror.size(); ++c)
       if (mirror[c] > c) region.cut_equal(Form::variable(c), Form::variable(mirror[c]), atoms_);
   std::erase_if(between, [](const Region& region) { return region.empty; });
-  if (between.empty()) return AtLeast(known_between_.contains(id) ? std::floor(elements / 2) : std::ceil(elements / 2));
-  return AtLeast(known_between_.contains(id) ? std::max(0.0, std::floor((elements - count_at_most(between)) / 2))
-                                             : std::ceil((elements + count(between)) / 2));
+  const bool idle = is_idle_between(id);
+  if (between.empty()) return AtLeast(idle ? std::floor(elements / 2) : std::ceil(elements / 2));
+  return AtLeast(idle ? std::max(0.0, std::floor((elements - count_at_most(between)) / 2))
+                      : std::ceil((elements + count(between)) / 2));
 }
 
 // Along which summed variables the elements of a factor add up to 0: those of numbers less their mean.

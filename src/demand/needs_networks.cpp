@@ -256,13 +256,18 @@ void Needs::split_digits(Network& network) {
   uint64_t summed = 0;
   for (size_t v = 0; v < part->origin.size(); ++v)
     if ((network.summed & bit(part->origin[v])) != 0) summed |= bit(v);
+  const uint64_t summed_before = network.summed;
   size_t next = 0;
   for (Factor& factor : network.factors) {
     for_each_value(factor, [&](Value& value) {
       if (value.is_position()) value.form = std::move(part->forms[next++]);
       for (Form& form : value.at) form = std::move(part->forms[next++]);
     });
-    factor.variables = variables_of(factor.value);
+    const uint64_t before = std::exchange(factor.variables, variables_of(factor.value));
+    // Where a variable has one value its digits are numbers: the factor does not leave the sum for that.
+    for (size_t v = 0; v < part->origin.size(); ++v)
+      if ((before & summed_before & bit(part->origin[v])) != 0 && region.box[v].count() == 1)
+        factor.variables |= bit(v);
   }
   network.results.assign(part->forms.begin() + int64_t(next), part->forms.end());
   network.region = std::move(region);

@@ -104,9 +104,19 @@ Settled SettledNumbers::of(const Term& term) const {
   }
 }
 
+// Truths, and sums and products of them: they are no other numbers than those that are known.
+bool SettledNumbers::is_of_truths(const Value& value, int most_depth) const {
+  if (value.is_number() || (value.is_element() && value.width == DType::boolean)) return true;
+  if (!value.is_element() || most_depth == 0) return false;
+  const Term& term = (*terms_)[value.term];
+  if (term.kind != TermKind::sum && term.kind != TermKind::product) return false;
+  return std::all_of(term.args.begin(), term.args.end(),
+                     [&](const Argument& arg) { return is_of_truths(arg.value, most_depth - 1); });
+}
+
 // Data that are multiplied by something huge.
 bool SettledNumbers::is_scaled_up(const Value& value, double factor) const {
-  if (!value.is_element() || !(*terms_)[value.term].reads_data) return false;
+  if (!value.is_element() || !(*terms_)[value.term].reads_data || is_of_truths(value, 3)) return false;
   const Term& term = (*terms_)[value.term];
   if (term.kind == TermKind::product) factor *= term.number;
   return std::abs(factor) >= drowns_others;
@@ -204,6 +214,24 @@ Settled SettledNumbers::of_call(const Term& term) const {
   return result;
 }
 
+namespace {
+
+// Whether all results of a reduction have elements of this case among theirs.
+bool holds_everywhere(const Term& term, const Case& one) {
+  if (!one.where.is_box()) return false;
+  return std::all_of(term.body.begin(), term.body.end(), [&](const Case& other) {
+    for (size_t c = 0; c < term.rank; ++c) {
+      const Range &own = one.where.box[term.reduced.size() + c], &theirs = other.where.box[term.reduced.size() + c];
+      if (own != theirs && (own.step != 1 || own.lo > theirs.lo || own.hi < theirs.hi)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+// A maximum is no less than what no choice settles: unless that is one part of several for some results alone, nothing
+// but an infinity can be chosen for it.
 Settled SettledNumbers::of_reduction(const Term& term) const {
   Settled all;
   bool vanishes = !term.body.empty(), some_vanish = false, settles = true;
@@ -227,7 +255,15 @@ Settled SettledNumbers::of_reduction(const Term& term) const {
       result.anything = settles && (all.anything || all.numbers.size() > 1);
       return result;
     case Reducer::max:
-    case Reducer::min: return all;
+    case Reducer::min: {
+      const double last = term.reducer == Reducer::max ? INFINITY : -INFINITY;
+      if (std::none_of(term.body.begin(), term.body.end(), [&](const Case& one) {  //
+            return of(one.value).none() && holds_everywhere(term, one);
+          }))
+        return all;
+      if (all.has(last)) result.add(last);
+      return result;
+    }
     default: return result;
   }
 }

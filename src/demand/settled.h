@@ -32,6 +32,7 @@ class SettledNumbers {
   Settled of_product(const Term& term) const;
   Settled of_call(const Term& term) const;
   Settled of_reduction(const Term& term) const;
+  bool is_of_truths(const Value& value, int most_depth) const;
   bool is_scaled_up(const Value& value, double factor) const;
   bool is_own_greatest(const Term& sum, const Argument& part) const;
   // The least and the greatest that a part of a sum can be chosen to be.

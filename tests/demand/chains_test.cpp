@@ -219,6 +219,24 @@ TEST(Chains, AWindowSavesNothingOfWhatComesAfterIt) {
             8 * 8 * 8 + 16 * 8 * 8 * 8);
 }
 
+// Rotated as positions are, in two halves, with groups of heads that share their keys.
+TEST(Chains, SumsOfOneTermThatGroupsReadAreProducts) {
+  const std::string text =
+      "program p(q: f32[6, 16], k: f32[6, 8]) -> (y) {\n"
+      "  r: f32[4, 6, 4] = for h, i, d: q[i, 4 * h + d] * cos(f32(i * (1 + d mod 2))) + "
+      "if(d < 2, -q[i, 4 * h + d + 2 | 0], q[i, 4 * h + d - 2 | 0]) * sin(f32(i * (1 + d mod 2)))\n"
+      "  s: f32[2, 6, 4] = for h, i, d: k[i, 4 * h + d] * cos(f32(i * (1 + d mod 2))) + "
+      "if(d < 2, -k[i, 4 * h + d + 2 | 0], k[i, 4 * h + d - 2 | 0]) * sin(f32(i * (1 + d mod 2)))\n"
+      "  y: f32[4, 6, 6] = for h, i, j: sum d in 4: r[h, i, d] * s[h div 2, j, d]\n}";
+  EXPECT_EQ(macs(text), 4 * 6 * 6 * 4);
+  const std::string by_number =
+      "program p(q: f32[6, 8], k: f32[6, 4]) -> (y) {\n"
+      "  r: f32[4, 6, 2] = for h, i, d: if(d < 1, exp(q[i, 2 * h + d]), sin(q[i, 2 * h + d]))\n"
+      "  s: f32[2, 6, 2] = for h, i, d: if(d < 1, exp(k[i, 2 * h + d]), sin(k[i, 2 * h + d]))\n"
+      "  y: f32[4, 6, 6] = for h, i, j: sum d in 2: r[h, i, d] * s[h div 2, j, d]\n}";
+  EXPECT_EQ(macs(by_number), 4 * 6 * 6 * 2);
+}
+
 TEST(Chains, QuotientsOfWindowsAreWindows) {
   const double floor = floor_macs(
       "program p(x: f32[4, 8, 8], w: f32[4, 4, 3, 3]) -> (y) {\n"

@@ -63,6 +63,16 @@ std::string attention(const std::string& inputs, const std::string& hidden, cons
          "  y: f32[16, 4] = for i, d: sum j in 16: g[i, j] * v[j, d]\n}";
 }
 
+// Columns that no truth hides are seen whatever the rest is; where a row has none of them all may be hidden.
+TEST(Choices, AttentionToColumnsThatNothingHidesNeedsThem) {
+  const std::string seen = "if(j < 12, s[i, j], s[i, j] + if(see[i, max(j, 12) - 12], 0, -inf))";
+  const Analysis a = analysis_of(attention(", see: bool[16, 4]", seen));
+  EXPECT_EQ(a.floor.input_bytes, 64 + words * (16 + 12 + 12) * 4);
+  const Analysis rows =
+      analysis_of(attention(", see: bool[16, 16]", "if(i < 8 and j < 12, s[i, j], if(see[i, j], s[i, j], -inf))"));
+  EXPECT_LE(rows.floor.input_bytes, 256 + words * (8 + 12 + 12) * 4);
+}
+
 TEST(Choices, AttentionThatDataMayHideNeedsTheMask) {
   const Analysis truths = analysis_of(attention(", see: bool[16, 16]", "if(see[i, j], s[i, j], -inf)"));
   EXPECT_EQ(truths.floor.input_bytes, 256);

@@ -307,6 +307,32 @@ TEST(Mirrors, DistancesCountHalf) {
               8 * 8 * 5, 8 * 5);
 }
 
+TEST(Mirrors, FunctionsOfAPairInAnyOrderAreMirrored) {
+  const auto exponentials = [](const std::string& of) {
+    return transcendentals("program p(a: f32[8], b: f32[8]) -> (y) { y: f32[8, 8] = for i, j: exp(" + of + ") }");
+  };
+  for (const std::string pair :
+       {"max(a[i], a[j])", "min(a[i], a[j])", "max(a[i], b[i]) * max(a[j], b[j]) + min(a[i], a[j])",
+        "max(max(a[i], b[j]), max(b[i], a[j]))", "max(max(max(a[i], a[j]), b[i]), b[j])",
+        "if(max(a[i], a[j]) > 0.5, min(b[i], b[j]), 0)", "max(a[i] - b[j], a[j] - b[i])"})
+    EXPECT_EQ(exponentials(pair), 8 * 9 / 2) << pair;
+  for (const std::string pair : {"max(a[i], b[j])", "max(max(a[i], a[j]), b[i])", "max(a[i], a[j]) + b[j] * a[j]",
+                                 "if(a[i] > 0.5, a[j], 0)", "max(max(a[i], b[i]), a[j])"})
+    EXPECT_EQ(exponentials(pair), 64) << pair;
+}
+
+// The largest of a number and itself takes nothing.
+TEST(Mirrors, HalfOfOverlapsOfIntervalsWithEachOther) {
+  const auto operations = [](const std::string& other) {
+    return vector_ops(
+        "program p(a: f32[8], b: f32[8], c: f32[8], d: f32[8]) -> (y) {\n  y: f32[8, 8] = for i, j: max(0, "
+        "min(b[i], " +
+        other + "[j]) - max(a[i], " + (other == "b" ? "a" : "c") + "[j]))\n}");
+  };
+  EXPECT_EQ(operations("d"), 2 * 64);
+  expect_half(operations("b"), 2 * 64, 2 * 8);
+}
+
 TEST(Mirrors, ABlockBesideTheDiagonalHasNone) {
   EXPECT_EQ(macs("program p(x: f32[8, 5]) -> (y) { y: f32[4, 4] = for i, j: sum k in 5: x[i, k] * x[j + 4, k] }"),
             4 * 4 * 5);

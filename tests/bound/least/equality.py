@@ -72,6 +72,39 @@ class TiedLayer(nn.Module):
         return torch.tanh(self.layer(x))
 
 
+def overlaps(x1: Any, y1: Any, x2: Any, y2: Any) -> Any:
+    """Which boxes overlap another one by more than half, as before suppressing them."""
+    wide = (torch.minimum(x2[:, None], x2[None]) - torch.maximum(x1[:, None], x1[None])).clamp(min=0)
+    high = (torch.minimum(y2[:, None], y2[None]) - torch.maximum(y1[:, None], y1[None])).clamp(min=0)
+    common, area = wide * high, (x2 - x1) * (y2 - y1)
+    return (common / (area[:, None] + area[None] - common) > 0.5).any(1)
+
+
+def greater(a: Any) -> Any:
+    return torch.exp(torch.maximum(a[:, None], a[None])).sum(1)
+
+
+def jax_greater(a: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.exp(jnp.maximum(a[:, None], a[None])).sum(1)
+
+
+def turned(x: Any) -> Any:
+    """Rotated by its position, as rotary embeddings are."""
+    half = x.shape[-1] // 2
+    angle = torch.arange(x.shape[-2])[:, None] * 10000.0 ** (-torch.arange(half) / half)
+    cos, sin = torch.cat([angle.cos()] * 2, -1), torch.cat([angle.sin()] * 2, -1)
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def grouped(x: Any, wq: Any, wk: Any) -> Any:
+    """Scores of heads in groups that share their keys."""
+    q = turned((x @ wq).view(512, 8, 16).transpose(0, 1))
+    k = turned((x @ wk).view(512, 2, 16).transpose(0, 1)).repeat_interleave(4, 0)
+    return torch.exp(q @ k.transpose(1, 2))
+
+
 def jax_gram(x: Any) -> Any:
     import jax.numpy as jnp
 
@@ -188,6 +221,37 @@ CASES = [
         Jax(jax_kernel, (ROWS,)),
         Work(products={"f32": HALF * D + N * D}, slots=2 * HALF, special=HALF, bytes=moved(ROWS, SCORES)),
         Work(products={"f32": HALF * D}, bytes=moved(ROWS, SCORES)),
+    ),
+    Case(  # a pair: two largest and two least share slots, differences, a product, two sums, a quotient, a comparison
+        "overlaps of boxes with each other",
+        Torch(overlaps, (f32(8192),) * 4),
+        Work(products={}, slots=8 * (8192 * 8193 // 2) + 8192 * 8192 // 32, bytes=moved(*(f32(8192),) * 4) + 8192),
+        Work(bytes=8192),
+    ),
+    *(
+        Case(  # one exponential for a pair, half a slot for its largest; all are added
+            f"{name}exponentials of the greater of two",
+            of,
+            Work(
+                products={},
+                slots=8192 * 8191 + 8192 * 8191 // 4,
+                special=8192 * 8193 // 2,
+                bytes=2 * 8192 * 4,
+            ),
+            Work(bytes=2 * 8192 * 4),
+        )
+        for name, of in (("", Torch(greater, (f32(8192),))), ("jax ", Jax(jax_greater, (f32(8192),))))
+    ),
+    Case(
+        "scores of groups of heads, rotated",
+        Torch(grouped, (f32(512, 256), f32(256, 128), f32(256, 32))),
+        Work(
+            products={"f32": 512 * 256 * 160 + 8 * 512 * 512 * 16},
+            slots=3 * 512 * 160,
+            special=8 * 512 * 512,
+            bytes=moved(f32(512, 256), f32(256, 128), f32(256, 32), f32(8, 512, 512)),
+        ),
+        Work(bytes=moved(f32(512, 256), f32(256, 128), f32(256, 32), f32(8, 512, 512))),
     ),
     exactly(
         "both halves spelled out",
