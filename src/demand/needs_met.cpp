@@ -263,7 +263,7 @@ void Needs::Met::add_own_chains(TermId id) {
 }
 
 void Needs::add_up_parts() {
-  if (tier_ == Tier::fused) Met(*this).run();
+  if (tier_ != Tier::unfused) Met(*this).run();
 }
 
 }  // namespace lightline::demand
