@@ -335,18 +335,6 @@ std::optional<Value> Builder::with_what_leaves(Reducer reducer, const std::vecto
   return into.size() == 1 ? std::optional(into[0].value) : std::nullopt;
 }
 
-// A sum that takes part at one point does not vary: the sum over stacked arrays is their sum.
-void Builder::at_its_point(Case& one, uint32_t reduced) {
-  if (!one.value.is_element() || terms_[one.value.term].kind != TermKind::sum) return;
-  std::vector<Form> point;
-  for (uint32_t v = 0; v < one.where.box.size(); ++v) {
-    const Range& range = one.where.box[v];
-    point.push_back(v < reduced && range.lo == range.hi ? Form::of(range.lo) : Form::variable(index::AtomId(v)));
-  }
-  Value value = algebra_.moved(one.value, point);
-  if (!has_below(value, reduced, atoms_)) one.value = std::move(value);
-}
-
 Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type) {
   std::vector<Range> box(body[0].where.box.begin(), body[0].where.box.begin() + reduced);
   box.insert(box.end(), cell.box.begin(), cell.box.end());
