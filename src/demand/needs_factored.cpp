@@ -134,7 +134,7 @@ void Needs::factor_out(TermId id) {
 
 // Takes the factor that all chains have in common out of them, if that takes fewer products.
 bool Needs::factor_out(TermId id, const std::vector<ScaledSum>& values) {
-  constexpr size_t most_chains = 8;
+  constexpr size_t most_chains = 32;
   const Region region = needed_[id][0];
   std::set<TermId> parts;
   for (const ScaledSum& one : values) parts.insert(one.value.term);
