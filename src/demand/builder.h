@@ -93,6 +93,8 @@ class Builder {
 
   // ---- reductions ----
   Cases reduced(loops::Reducer reducer, Cases body, const Space& space, DType type);
+  uint32_t first_variable(const Value& value) const;
+  void at_its_point(Case& one, uint32_t reduced);
   Value reduced_cell(loops::Reducer reducer, std::vector<Case> body, uint32_t reduced, const Region& cell, DType type);
   std::optional<Value> with_what_leaves(loops::Reducer reducer, const std::vector<Case>& body, uint32_t reduced,
                                         const Region& cell, DType type);

@@ -348,6 +348,7 @@ Value Builder::reduced_cell(Reducer reducer, std::vector<Case> body, uint32_t re
     std::vector<Argument> parts;
     std::vector<Case> rest;
     for (Case& one : body) {
+      at_its_point(one, reduced);
       if (auto value = closed_form(reducer, {one}, reduced, cell, type))
         parts.push_back({*value, 1});
       else

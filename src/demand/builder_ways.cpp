@@ -200,4 +200,35 @@ Value Builder::in_its_way(Value value, const Region& region) {
   return value;
 }
 
+// The first variable that a value has.
+uint32_t Builder::first_variable(const Value& value) const {
+  uint32_t first = no_variable;
+  const auto see = [&](index::AtomId variable) { first = std::min(first, variable); };
+  if (value.is_position()) atoms_.for_each_variable(value.form, see);
+  for (const Form& form : value.at) atoms_.for_each_variable(form, see);
+  return first;
+}
+
+// A sum that takes part at one point, perhaps scaled there, does not vary: the sum over stacked arrays is their sum.
+void Builder::at_its_point(Case& one, uint32_t reduced) {
+  if (!one.value.is_element()) return;
+  std::vector<Form> point;
+  for (uint32_t v = 0; v < one.where.box.size(); ++v) {
+    const Range& range = one.where.box[v];
+    point.push_back(v < reduced && range.lo == range.hi ? Form::of(range.lo) : Form::variable(index::AtomId(v)));
+  }
+  Value value = algebra_.moved(one.value, point);
+  if (first_variable(value) < reduced) return;
+  TermId varies = value.term;
+  if (terms_[varies].kind == TermKind::product) {
+    std::vector<Value> factors;
+    const std::vector<Argument> args = terms_[varies].args;
+    for (const Argument& arg : args) factors.push_back(algebra_.moved(arg.value, value.at));
+    std::erase_if(factors, [&](const Value& factor) { return first_variable(factor) == no_variable; });
+    if (factors.size() != 1 || !factors[0].is_element()) return;
+    varies = factors[0].term;
+  }
+  if (terms_[varies].kind == TermKind::sum) one.value = std::move(value);
+}
+
 }  // namespace lightline::demand

@@ -330,7 +330,9 @@ class Needs {
   std::optional<Chain> chain_of(const ScaledSum& part, const Region& region, const std::set<TermId>& parts);
   bool is_common_factor(const Chain& a, size_t i, const Chain& b, size_t j) const;
   bool are_made_for(const std::set<TermId>& parts, const std::vector<ScaledSum>& sums) const;
+  void collect_sums(const Value& sum, const Region& region, bool inside, std::vector<ScaledSum>& sums);
   void factor_out(TermId id);
+  bool factor_out(TermId id, const std::vector<ScaledSum>& values);
   double products_apart(const std::vector<ScaledSum>& sums, const Region& region);
   bool price_met_together(TermId id, const std::vector<Chain>& chains, const std::vector<ScaledSum>& sums);
   bool price_factored(TermId id, const std::vector<Chain>& chains, const std::vector<size_t>& common, double apart);

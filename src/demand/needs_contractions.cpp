@@ -361,7 +361,7 @@ void Needs::add_pair(const Factor& a, const Factor& b, const Network& network, T
                             uint64_t(type.wide), uint64_t(real), std::bit_cast<uint64_t>(share)};
   if (tier_ == Tier::unfused) key.push_back(term(owner).salt);
   Pair& pair = pairs_[key];
-  if (tier_ == Tier::fused) pairs_of_[owner].insert(key);
+  if (tier_ != Tier::unfused) pairs_of_[owner].insert(key);
   pair.split = rank_of(first);
   pair.type = type;
   pair.real_products = real;

@@ -109,24 +109,40 @@ bool Needs::are_made_for(const std::set<TermId>& parts, const std::vector<Scaled
   return std::all_of(parts.begin(), parts.end(), [&](TermId part) { return uses_[part] == uses[part]; });
 }
 
-// Takes the factor that all chains have in common out of them, if that takes fewer products.
+// The sums of products in a sum, and in sums inside that nobody else reads, if those are looked at.
+void Needs::collect_sums(const Value& sum, const Region& region, bool inside, std::vector<ScaledSum>& sums) {
+  for (const Argument& arg : term(sum.term).args) {
+    algebra_.box = region.box;
+    const Value value = algebra_.moved(arg.value, sum.at);
+    if (auto found = scaled_sum(value, region))
+      sums.push_back(std::move(*found));
+    else if (inside && value.is_element() && term(value.term).kind == TermKind::sum && uses_[value.term] <= 1)
+      collect_sums(value, region, inside, sums);
+  }
+}
+
 void Needs::factor_out(TermId id) {
-  constexpr size_t most_chains = 8;
   if (!counting_ || tier_ == Tier::unfused || !term(id).reads_data) return;
   if (needed_[id].size() != 1 || !needed_[id][0].is_box()) return;
+  const Value sum = Value::element(id, own_variables(term(id).rank), term(id).width);
+  std::vector<ScaledSum> direct, all;
+  collect_sums(sum, needed_[id][0], false, direct);
+  collect_sums(sum, needed_[id][0], true, all);
+  if (all.size() > direct.size() && factor_out(id, all)) return;
+  factor_out(id, direct);
+}
+
+// Takes the factor that all chains have in common out of them, if that takes fewer products.
+bool Needs::factor_out(TermId id, const std::vector<ScaledSum>& values) {
+  constexpr size_t most_chains = 32;
   const Region region = needed_[id][0];
-  std::vector<ScaledSum> values;
   std::set<TermId> parts;
-  for (const Argument& arg : term(id).args)
-    if (auto sum = scaled_sum(arg.value, region)) {
-      parts.insert(sum->value.term);
-      values.push_back(std::move(*sum));
-    }
-  if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, values)) return;
+  for (const ScaledSum& one : values) parts.insert(one.value.term);
+  if (values.size() < 2 || values.size() > most_chains || !are_made_for(parts, values)) return false;
   std::vector<Chain> chains;
   for (const ScaledSum& value : values) {
     auto chain = chain_of(value, region, parts);
-    if (!chain) return;
+    if (!chain) return false;
     chains.push_back(std::move(*chain));
   }
   std::optional<double> apart;
@@ -139,9 +155,9 @@ void Needs::factor_out(TermId id) {
         if (is_common_factor(chains[0], i, chains[c], j)) common.push_back(j);
     if (common.size() != chains.size()) continue;
     if (!apart) apart = products_apart(values, region);
-    if (price_factored(id, chains, common, *apart)) return;
+    if (price_factored(id, chains, common, *apart)) return true;
   }
-  if (tier_ == Tier::floor) price_met_together(id, chains, values);
+  return tier_ == Tier::floor && price_met_together(id, chains, values);
 }
 
 // Windows of one array with different weights, as two convolutions that are added: each element meets each result once,

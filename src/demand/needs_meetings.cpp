@@ -175,7 +175,7 @@ void Needs::Met::add_up(TermId id, const std::vector<Summand>& summands) {
   for (Common& common : all)
     std::erase_if(common.meetings, [](const auto& one) { return one.second.before >= one.first->products; });
   while (true) {
-    double most_saved = 0, share = 1;
+    double most_saved = 0, left = 0, whole = 0;
     const Common* best = nullptr;
     for (Common& common : all) {
       std::erase_if(common.meetings, [](const auto& one) { return !one.first->open; });
@@ -192,12 +192,22 @@ void Needs::Met::add_up(TermId id, const std::vector<Summand>& summands) {
       together += count_together(meetings);
       if (apart - together <= most_saved) continue;
       most_saved = apart - together;
-      share = together / apart;
+      left = together;
+      whole = apart;
       best = &common;
     }
     if (best == nullptr) break;
-    for (const auto& [part, one] : best->meetings) {
-      keep_share(*part, share);
+    std::vector<Part*> met;
+    for (const auto& [part, one] : best->meetings) met.push_back(part);
+    std::sort(met.begin(), met.end(), [](const Part* a, const Part* b) {
+      return std::pair(a->products, *a->made.rbegin()) > std::pair(b->products, *b->made.rbegin());
+    });
+    for (Part* part : met) {
+      // The floor counts one of those that have something in common: that one makes all.
+      const bool by_turns = needs.tier_ == Tier::floor && part->products > 0;
+      const double own = by_turns ? std::min(left, part->products) : part->products * left / whole;
+      keep_share(*part, part->products > 0 ? own / part->products : 0);
+      if (by_turns) left -= own;
       for (const TermId made : part->made) needs.link(id, made, Link::Kind::chain);
     }
   }

@@ -65,54 +65,87 @@ void Needs::Met::run() {
   std::erase_if(needs.chains_, [](const PricedChain& chain) { return chain.added_up; });
 }
 
-// The sums of products in a value, through sums and products that nobody else reads.
-void Needs::Met::find_added(const Value& value, double factor, const std::vector<Value>& scales,
-                            std::vector<Added>& added) {
-  if (!value.is_element() || added.size() > most_summands) return;
-  const Term& made = term(value.term);
-  if (made.kind == TermKind::reduce) {
-    if (parts.contains(value.term)) added.push_back({value, factor, scales});
-    return;
-  }
-  if (needs.uses_[value.term] > 1) return;
-  if (made.kind == TermKind::sum)
-    for (const Argument& arg : made.args)
-      find_added(needs.algebra_.moved(arg.value, value.at), factor * arg.factor, scales, added);
-  if (made.kind != TermKind::product) return;
-  std::vector<Value> args;
-  for (const Argument& arg : made.args) args.push_back(needs.algebra_.moved(arg.value, value.at));
-  size_t scaled = SIZE_MAX;
+// Of the factors of a product the one that the others scale: the one sum with the most variables.
+const Argument* Needs::Met::scaled_in(const Term& product) const {
+  const Argument* scaled = nullptr;
   int most = -1;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!args[i].is_element()) continue;
-    const TermKind kind = term(args[i].term).kind;
+  for (const Argument& arg : product.args) {
+    if (!arg.value.is_element()) continue;
+    const TermKind kind = term(arg.value.term).kind;
     if (kind != TermKind::sum && kind != TermKind::product && kind != TermKind::reduce) continue;
-    const int variables = std::popcount(needs.variables_of(args[i]));
-    if (variables >= most) scaled = variables > most ? i : SIZE_MAX;
+    const int variables = std::popcount(needs.variables_of(arg.value));
+    if (variables >= most) scaled = variables > most ? &arg : nullptr;
     most = std::max(most, variables);
   }
-  if (scaled == SIZE_MAX) return;
+  return scaled;
+}
+
+// How often a sum reads others by way of sums and products that nobody else reads, each place in them once.
+std::map<TermId, uint32_t> Needs::Met::reads_inside(TermId id) const {
+  std::map<TermId, uint32_t> reads;
+  std::set<TermId> pending{id};
+  while (!pending.empty()) {
+    const TermId last = *pending.rbegin();  // whoever else may read it came before
+    pending.erase(last);
+    const Term& made = term(last);
+    if (last != id && needs.uses_[last] > reads[last]) continue;
+    const auto read = [&](const Argument& arg) {
+      if (!arg.value.is_element()) return;
+      ++reads[arg.value.term];
+      const TermKind kind = term(arg.value.term).kind;
+      if (kind == TermKind::sum || kind == TermKind::product) pending.insert(arg.value.term);
+    };
+    if (made.kind == TermKind::sum) std::for_each(made.args.begin(), made.args.end(), read);
+    if (const Argument* scaled = made.kind == TermKind::product ? scaled_in(made) : nullptr) read(*scaled);
+  }
+  return reads;
+}
+
+// The sums of products in a value, through sums and products that only what they are found in reads.
+void Needs::Met::find_added(const Value& value, double factor, const std::vector<Value>& scales, Found& found) {
+  if (!value.is_element() || ++found.visited > most_visited || found.added.size() > most_summands) return;
+  const Term& made = term(value.term);
+  if (made.kind == TermKind::reduce) {
+    if (parts.contains(value.term)) found.add({value, factor, scales});
+    return;
+  }
+  if (needs.uses_[value.term] > found.reads[value.term]) return;
+  if (made.kind == TermKind::sum)
+    for (const Argument& arg : made.args)
+      find_added(needs.algebra_.moved(arg.value, value.at), factor * arg.factor, scales, found);
+  const Argument* scaled = made.kind == TermKind::product ? scaled_in(made) : nullptr;
+  if (scaled == nullptr) return;
   std::vector<Value> all = scales;
-  for (size_t i = 0; i < args.size(); ++i)
-    if (i != scaled) all.push_back(args[i]);
-  find_added(args[scaled], factor * made.number, all, added);
+  for (const Argument& arg : made.args)
+    if (&arg != scaled) all.push_back(needs.algebra_.moved(arg.value, value.at));
+  find_added(needs.algebra_.moved(scaled->value, value.at), factor * made.number, all, found);
+}
+
+void Needs::Met::Found::add(Added one) {
+  const auto same = std::find_if(added.begin(), added.end(), [&](const Added& other) {
+    return other.value == one.value && other.scales == one.scales;
+  });
+  if (same == added.end())
+    added.push_back(std::move(one));
+  else
+    same->factor += one.factor;
 }
 
 void Needs::Met::add_sum(TermId id) {
   const Term& sum = term(id);
   needs.algebra_.box.clear();
-  std::vector<Added> added;
+  Found found{reads_inside(id)};
   const std::vector<Form> at = own_variables(sum.rank);
-  for (const Argument& arg : sum.args) find_added(needs.algebra_.moved(arg.value, at), arg.factor, {}, added);
+  for (const Argument& arg : sum.args) find_added(needs.algebra_.moved(arg.value, at), arg.factor, {}, found);
+  std::vector<Added>& added = found.added;
+  if (found.visited > most_visited) return;
   std::erase_if(added, [&](const Added& one) { return !parts.at(one.value.term)->open; });
   if (added.size() < 2 || added.size() > most_summands) return;
-  std::map<TermId, uint32_t> times;
-  for (const Added& one : added) ++times[one.value.term];
   std::vector<const Added*> alone;
   std::map<std::vector<TermId>, std::vector<const Added*>> shared;  // by the sums that they are in
   for (const Added& one : added) {
     const auto in = read_in.find(one.value.term);
-    if (needs.uses_[one.value.term] == times[one.value.term])
+    if (needs.uses_[one.value.term] == found.reads[one.value.term])
       alone.push_back(&one);
     else if (one.scales.empty() && in != read_in.end() && in->second.size() == needs.uses_[one.value.term] &&
              in->second.back() == id)
@@ -263,7 +296,7 @@ void Needs::Met::add_own_chains(TermId id) {
 }
 
 void Needs::add_up_parts() {
-  if (tier_ == Tier::fused) Met(*this).run();
+  if (tier_ != Tier::unfused) Met(*this).run();
 }
 
 }  // namespace lightline::demand

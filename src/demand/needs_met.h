@@ -28,6 +28,14 @@ struct Needs::Met {
     double factor = 1;
     std::vector<Value> scales;
   };
+  // What is found in a sum, and how often it reads what it is found in.
+  struct Found {
+    std::map<TermId, uint32_t> reads;
+    std::vector<Added> added{};
+    size_t visited = 0;
+
+    void add(Added one);
+  };
   // A network of a part, with the coordinates that its results have in the sum.
   struct Summand {
     Part* part;
@@ -53,12 +61,14 @@ struct Needs::Met {
   void run();
 
  private:
-  static constexpr size_t most_summands = 64;
+  static constexpr size_t most_summands = 64, most_visited = 1024;
 
   const Term& term(TermId id) const { return needs.term(id); }
   double count(const std::vector<Region>& regions) const { return regions.empty() ? 0 : double(needs.count(regions)); }
   void collect_parts();
-  void find_added(const Value& value, double factor, const std::vector<Value>& scales, std::vector<Added>& added);
+  const Argument* scaled_in(const Term& product) const;
+  std::map<TermId, uint32_t> reads_inside(TermId id) const;
+  void find_added(const Value& value, double factor, const std::vector<Value>& scales, Found& found);
   void add_sum(TermId id);
   void add_own_chains(TermId id);
   bool are_several(std::vector<const Added*>& added) const;

@@ -391,5 +391,53 @@ TEST(SharedParts, WeighedKernelsOnOneImage) {
             4 * 64 * 64 * 32);
 }
 
+// Parts of one product, beside something that has none, whatever they are weighed with: one product of their sum, also
+// where some of them are in it by way of a sum that is read several times. Unless all of them are wanted.
+TEST(SharedParts, GuidanceBehindABias) {
+  const auto text = [](const std::string& result, const std::string& also = "") {
+    return "program p(x: f32[3, 32, 64], w: f32[64, 48], b: f32[48], r: f32[3, 32, 48], s: f32[]) -> (z" + also +
+           ") {\n  a: f32[3, 32, 48] = for g, i, j: sum k in 64: x[g, i, k] * w[k, j]\n"
+           "  o: f32[3, 32, 48] = for g, i, j: a[g, i, j] + b[j]\n"
+           "  q: f32[3, 32, 48] = for g, i, j: r[g, i, j] + a[g, i, j]\n"
+           "  d: f32[2, 32, 48] = for g, i, j: o[g, i, j] - o[g + 1, i, j]\n"
+           "  z: f32[32, 48] = for i, j: exp(" +
+           result + ")\n}";
+  };
+  const double one = 32 * 64 * 48;
+  for (const std::string& result :
+       {"o[0, i, j] + 4 * (o[1, i, j] - o[0, i, j])", "0.9 * o[0, i, j] + 0.1 * o[1, i, j]",
+        "q[0, i, j] + 4 * (q[1, i, j] - q[0, i, j])", "o[0, i, j] + s[] * (o[1, i, j] - o[0, i, j])",
+        "o[2, i, j] + 7.5 * d[0, i, j] + 1.5 * d[1, i, j]"}) {
+    EXPECT_EQ(macs(text(result)), one) << result;
+    EXPECT_LE(floor_macs(text(result)), one) << result;
+  }
+  EXPECT_EQ(macs(text("o[0, i, j] + exp(o[1, i, j])")), 2 * one);
+  EXPECT_EQ(macs(text("a[2, i, j] + 7.5 * (a[0, i, j] - a[1, i, j])", ", a")), 3 * one);
+}
+
+// The mean of heads: one product with the sum of their weights, as arrays of their own or stacked.
+TEST(SharedParts, MeanOfHeads) {
+  for (const int heads : {2, 5, 8, 12}) {
+    std::string inputs, products, added, chosen = "o0[i, j]";
+    for (int h = 0; h < heads; ++h) {
+      const std::string n = std::to_string(h);
+      inputs += ", w" + n + ": f32[64, 48], b" + n + ": f32[48]";
+      products += "  a" + n + ": f32[32, 48] = for i, j: sum k in 64: x[i, k] * w" + n + "[k, j]\n  o" + n +
+                  ": f32[32, 48] = for i, j: a" + n + "[i, j] + b" + n + "[j]\n";
+      added += (h > 0 ? " + o" : "o") + n + "[i, j]";
+      if (h > 0) chosen = "if(h == " + n + ", o" + n + "[i, j], " + chosen + ")";
+    }
+    const std::string before = "program p(x: f32[32, 64]" + inputs + ") -> (z) {\n" + products;
+    const std::string n = std::to_string(heads);
+    for (const std::string& text :
+         {before + "  z: f32[32, 48] = for i, j: exp(" + added + ")\n}",
+          before + "  c: f32[" + n + ", 32, 48] = for h, i, j: " + chosen + "\n  s: f32[32, 48] = for i, j: sum h in " +
+              n + ": c[h, i, j]\n  z: f32[32, 48] = for i, j: exp(s[i, j])\n}"}) {
+      EXPECT_EQ(macs(text), 32 * 64 * 48) << text;
+      EXPECT_LE(floor_macs(text), 32 * 64 * 48) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lightline::demand

@@ -188,7 +188,48 @@ RELATIVE = Work(
     bytes=moved(QUERIES, QUERIES, QUERIES, QUERIES, bf16(2 * SEQUENCE - 1, HEAD)),
 )
 
+# ---- guidance: parts of one batch, weighed and added behind a bias, are one product ----
+IMAGES, HIDDEN, OUT = 4096, 1152, 4608
+
+
+class Guided(nn.Module):
+    def __init__(self, parts: int, add: Any) -> None:
+        super().__init__()
+        self.parts, self.add = parts, add
+        self.up = nn.Linear(HIDDEN, OUT, dtype=torch.bfloat16)
+        self.down = nn.Linear(OUT, HIDDEN, dtype=torch.bfloat16)
+
+    def forward(self, x: Any) -> Any:
+        return self.add(*self.down(F.silu(self.up(x))).chunk(self.parts))
+
+
+def guided(name: str, parts: int, add: Any) -> Case:
+    products = Work(products={"bf16": (parts + 1) * IMAGES * HIDDEN * OUT})
+    program = Torch(partial(Guided, parts, add), (bf16(parts * IMAGES, HIDDEN),), build=True)
+    return Case(f"guidance, {name}", program, products, products, floor=products)
+
+
+class Ensemble(nn.Module):
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(heads)])
+
+    def forward(self, x: Any) -> Any:
+        return torch.stack([head(x) for head in self.heads]).mean(0)
+
+
+def ensemble(heads: int) -> Case:
+    products = Work(products={"f32": TOKENS * WIDTH * WIDTH})
+    program = Torch(partial(Ensemble, heads), (f32(TOKENS, WIDTH),), build=True)
+    return Case(f"mean of {heads} heads", program, products, products, floor=products)
+
+
 CASES = [
+    guided("of two", 2, lambda u, c: u + 4.0 * (c - u)),
+    guided("of two, lerp", 2, lambda u, c: torch.lerp(u, c, 4.0)),
+    guided("of two, weighted mean", 2, lambda u, c: 0.9 * u + 0.1 * c),
+    guided("of three", 3, lambda t, i, u: u + 7.5 * (t - i) + 1.5 * (i - u)),
+    *map(ensemble, (2, 5, 8, 12)),
     adapter("two products", Torch(adapted, ADAPTER)),
     adapter("merged weights", Torch(merged, ADAPTER)),
     adapter("addmm", Torch(added_to_a_product, ADAPTER)),
