@@ -7,6 +7,7 @@
 #include "api/guard.h"
 #include "base/file.h"
 #include "base/shown.h"
+#include "frontend/canonical/canonicalise.h"
 #include "frontend/fx/samples.h"
 #include "loops/emit_c/emit_c.h"
 #include "loops/ir/parse.h"
@@ -90,7 +91,8 @@ Result<graph::Graph> canonical_graph(const Source& source, ExportForm form) {
                    "a GraphNet program has no types, and so no graph yet",
                    "capture the model with torch.export",
                    {source.name}};
-    return graph;
+    auto canonical = frontend::canonicalise(std::move(graph));
+    return canonical.ok() ? std::move(canonical) : in_file(std::move(canonical).error(), source.name);
   });
 }
 

@@ -2,8 +2,8 @@
 //
 // Room api: load, retype, lower, analyse, run and validate, as the command line does. What can fail gives a Result,
 // nothing is printed, and no exception leaves it.
-// May use: base, index, loops/ir, loops/interpret, loops/plan, loops/emit_c, loops/run, graph, frontend/fx,
-//   frontend/load, ops/lower, demand, machine, bound, report.
+// May use: base, index, loops/ir, loops/interpret, loops/plan, loops/emit_c, loops/run, graph, frontend/canonical,
+//   frontend/fx, frontend/load, ops/lower, demand, machine, bound, report.
 #pragma once
 
 #include <functional>

@@ -167,7 +167,7 @@ def test_a_training_step_gives_the_loss_and_every_gradient(tmp_path: Path, captu
     done = capture("model.py", "--backward", "-o", "step.json")
     assert done.returncode == 0, done.stderr
     stats = imported(tmp_path / "step.json")
-    assert "matmul" in stats["calls"]  # a product that only gradients need
+    assert "mm" in stats["calls"]  # a product that only gradients need
     outputs = loops_of(tmp_path / "step.json").split("->", 1)[1].split("{", 1)[0]
     assert outputs.count(",") == 3  # the loss; the gradients of weight, bias and table
 

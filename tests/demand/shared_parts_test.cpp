@@ -404,7 +404,7 @@ TEST(SharedParts, GuidanceBehindABias) {
            result + ")\n}";
   };
   const double one = 32 * 64 * 48;
-  for (const std::string& result :
+  for (const std::string result :
        {"o[0, i, j] + 4 * (o[1, i, j] - o[0, i, j])", "0.9 * o[0, i, j] + 0.1 * o[1, i, j]",
         "q[0, i, j] + 4 * (q[1, i, j] - q[0, i, j])", "o[0, i, j] + s[] * (o[1, i, j] - o[0, i, j])",
         "o[2, i, j] + 7.5 * d[0, i, j] + 1.5 * d[1, i, j]"}) {

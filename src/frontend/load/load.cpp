@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/json_string.h"
-#include "frontend/canonical/canonicalise.h"
 #include "frontend/export/json_fields.h"
 #include "frontend/export/torch_export.h"
 #include "frontend/fx/fx_text.h"
@@ -135,10 +134,7 @@ Result<graph::Graph> parse_graph(std::string_view content, ExportForm form, std:
                  {std::string(file), 1, 1}};
   LL_TRY(graph::Graph graph, parse_as(kind_of(content), content, file));
   graph.name = stem(file);
-  if (graph.untyped) return graph;
-  auto canonical = canonicalise(std::move(graph));
-  if (!canonical.ok()) canonical.error().where.file = std::string(file);
-  return canonical;
+  return graph;
 }
 
 }  // namespace lightline::frontend

@@ -1,7 +1,7 @@
 // Programs from files of any kind, told apart by content.
 //
 // Room frontend/load: told by content which front end a file is for; corpora of programs, entry by entry.
-// May use: base, graph, frontend/canonical, frontend/export, frontend/stablehlo, frontend/fx.
+// May use: base, graph, frontend/export, frontend/stablehlo, frontend/fx.
 #pragma once
 
 #include <functional>
