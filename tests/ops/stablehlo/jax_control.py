@@ -48,7 +48,7 @@ def loops(suite: Suite) -> None:
 
 def collatz(n: jax.Array) -> list[jax.Array]:
     def step(state: list[jax.Array]) -> list[jax.Array]:
-        n, steps, last = state
+        n, steps, _last = state
         return [jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1, n]
 
     return lax.while_loop(lambda state: state[0] != 1, step, [n, jnp.int32(0), jnp.int32(-1)])

@@ -67,7 +67,9 @@ def transforms(suite: Suite) -> None:
         suite.call(f"jnp.fft.{name}", X(2, 4, 6), dtypes=(C64,))
     suite.call("jnp.fft.rfft", X(3, 8))
     as_f32 = (1e-5, 1e-5)  # complex numbers are two f32
-    suite.program("real_transforms", lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * 2), X(3, 8), dtypes=(F64,), tolerance=as_f32)
+    suite.program(
+        "real_transforms", lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * 2), X(3, 8), dtypes=(F64,), tolerance=as_f32
+    )
     suite.program("power_spectrum", lambda x: jnp.abs(jnp.fft.rfft(x)) ** 2, X(3, 8), grad=True)
     suite.call("jnp.fft.rfft", X(3, 7))
     suite.call("jnp.fft.irfft", X(3, 5), dtypes=(C64,))
