@@ -57,6 +57,7 @@ std::vector<ResultText> parts_of(std::string_view text) {
 DType with_word(DType dtype, std::string_view word, const TypeCall& call) {
   if (word == "floating") return floating_type(dtype);
   if (word == "total") return category(dtype) <= Category::integer ? DType::i64 : dtype;
+  if (word == "counted") return dtype == DType::boolean ? DType::i64 : dtype;
   if (word == "truth") return dtype == DType::u8 ? DType::u8 : DType::boolean;
   if (word == "real") return dtype == DType::c64 ? DType::f32 : dtype;
   if (word == "complex") return DType::c64;

@@ -6,6 +6,7 @@
 //   ... as floating      integers and bool become f32
 //   ... as total         integers and bool become i64, as sums do
 //   ... as truth         bool, but u8 stays, as all and any have it
+//   ... as counted       bool becomes i64
 //   ... as real          the part of a complex number
 //   ... as dtype         what the argument `dtype` says, where it is given
 //   given                only the source knows
