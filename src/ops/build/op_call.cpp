@@ -9,14 +9,6 @@ namespace lightline::ops {
 
 using graph::Argument;
 
-Category category(DType dtype) {
-  if (dtype == DType::boolean) return Category::boolean;
-  if (is_integer(dtype)) return Category::integer;
-  return dtype == DType::c64 ? Category::complex : Category::floating;
-}
-
-DType floating_type(DType dtype) { return category(dtype) >= Category::floating ? dtype : DType::f32; }
-
 namespace {
 
 Category scalar_category(const Argument& scalar) {
@@ -25,47 +17,17 @@ Category scalar_category(const Argument& scalar) {
   return std::holds_alternative<std::complex<double>>(scalar) ? Category::complex : Category::floating;
 }
 
-DType default_dtype(Category c) {
-  switch (c) {
-    case Category::boolean: return DType::boolean;
-    case Category::integer: return DType::i64;
-    case Category::floating: return DType::f32;
-    case Category::complex: return DType::c64;
-  }
-  return DType::f32;
-}
-
-DType wider(DType a, DType b) {
-  if (a == b) return a;
-  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
-  if (is_integer(a)) {
-    // u8 with a signed type of the same width needs one wider
-    if (bits(a) == bits(b)) return DType::i16;
-    return bits(a) > bits(b) ? a : b;
-  }
-  if (bits(a) == bits(b) && bits(a) == 16) return DType::f32;  // f16 with bf16
-  return bits(a) >= bits(b) ? a : b;
-}
-
 }  // namespace
 
 DType result_type(const std::vector<Operand>& operands) {
-  std::optional<DType> dimensioned, zero;
-  std::optional<Category> scalar;
+  std::vector<graph::TypedOperand> typed;
   for (const Operand& operand : operands) {
-    if (operand.tensor) {
-      std::optional<DType>& slot = operand.tensor->shape.empty() ? zero : dimensioned;
-      slot = slot ? wider(*slot, operand.tensor->dtype) : operand.tensor->dtype;
-    } else {
-      const Category c = scalar_category(operand.scalar);
-      scalar = scalar ? std::max(*scalar, c) : c;
-    }
+    if (operand.tensor)
+      typed.push_back({TensorType{operand.tensor->dtype, operand.tensor->shape}, {}});
+    else
+      typed.push_back({{}, scalar_category(operand.scalar)});
   }
-  std::optional<DType> result = dimensioned;
-  if (zero && (!result || category(*zero) > category(*result)))
-    result = result && category(*zero) == Category::complex ? DType::c64 : *zero;
-  if (scalar && (!result || *scalar > category(*result))) result = default_dtype(*scalar);
-  return result.value_or(DType::f32);
+  return graph::promoted(typed);
 }
 
 bool is_number(const Operand& operand, double value) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/promotion.h"
 #include "ops/build/lowering.h"
 
 namespace lightline::ops {
@@ -21,14 +22,12 @@ struct Operand {
 };
 bool is_number(const Operand& operand, double value);  // a plain number that has this value
 
-enum class Category : uint8_t { boolean, integer, floating, complex };
-Category category(DType dtype);
+using graph::category;
+using graph::Category;
+using graph::floating_type;
 
-// The dtype PyTorch computes in: tensors with dimensions decide, then scalar tensors, then plain numbers, each
-// only if of a higher category.
+// The dtype PyTorch computes in: graph/promotion.h.
 DType result_type(const std::vector<Operand>& operands);
-// Integers and bool become f32.
-DType floating_type(DType dtype);
 // That of the parts and magnitudes of complex numbers.
 inline DType real_type(DType dtype) { return dtype == DType::c64 ? DType::f32 : dtype; }
 
